@@ -1,0 +1,2 @@
+//! Cyanotype.
+pub mod error;
