@@ -1,0 +1,290 @@
+//! From the bytes of a file to an [`Image`]: the format is told by the content, limits are checked before memory is
+//! taken, pixels are decoded straight into the vector that the picture keeps, and the camera's orientation is applied.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use ::image::error::LimitErrorKind;
+use ::image::metadata::Orientation;
+use ::image::{
+    ColorType, DynamicImage, ImageBuffer, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult, Limits,
+};
+
+use super::codec::{FileFormat, guarded, name_of, reason, unknown_format};
+use super::format::{AlphaMode, ColorSpace};
+use super::inspect::{check_exr, check_limit, jpeg_is_complete, tiff_is_premultiplied};
+use super::picture::{Image, profile_fits};
+use crate::error::{Error, Result};
+
+/// How large a picture may be when it comes from a file. A header of a few bytes can claim any size; these bounds are
+/// checked before memory is taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodeLimits {
+    /// Pixels in a row; 65535 unless said otherwise.
+    pub max_width: u32,
+    /// Rows; 65535 unless said otherwise.
+    pub max_height: u32,
+    /// Bytes of all pixels once decoded; 2 GiB unless said otherwise. A decoder may take as much again for its own work.
+    pub max_bytes: u64,
+}
+
+impl Default for DecodeLimits {
+    fn default() -> DecodeLimits {
+        DecodeLimits { max_width: 65535, max_height: 65535, max_bytes: 2 << 30 }
+    }
+}
+
+impl DecodeLimits {
+    /// Memory for the decoder and its result. Some of it does not shrink with the picture: tables, windows, row buffers.
+    fn memory(&self) -> u64 {
+        self.max_bytes.saturating_mul(2).saturating_add(16 << 20)
+    }
+
+    /// The largest file that can be a picture within the limits: text (PNM) takes up to six characters for a sample of two
+    /// bytes, and profiles, thumbnails and comments come on top.
+    fn file_bytes(&self) -> u64 {
+        self.max_bytes.saturating_mul(6).saturating_add(256 << 20)
+    }
+}
+
+impl Image {
+    /// Reads a picture file within the default [`DecodeLimits`].
+    ///
+    /// The format is told by the content, and by the extension only where the content does not tell. 16-bit and float
+    /// pixels stay what they are; palettes are expanded; grey with alpha becomes RGBA; of an animation or a file of several
+    /// pictures the first is read. The orientation that a camera noted (EXIF, TIFF) is applied. An ICC profile is kept.
+    ///
+    /// ```no_run
+    /// use cyanotype::image::Image;
+    ///
+    /// let photograph = Image::open("photograph.jpg")?;
+    /// println!("{}", photograph.description());
+    /// # Ok::<(), cyanotype::error::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::UnknownFormat`], [`Error::Decode`] (truncated, damaged, unsupported), [`Error::Limit`],
+    /// [`Error::OutOfMemory`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Image> {
+        Image::open_with(path, &DecodeLimits::default())
+    }
+
+    /// Reads a picture file within given limits; see [`Image::open`].
+    ///
+    /// # Errors
+    /// As [`Image::open`].
+    pub fn open_with(path: impl AsRef<Path>, limits: &DecodeLimits) -> Result<Image> {
+        let path = path.as_ref();
+        let bytes = read_file(path, limits.file_bytes())?;
+        let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
+        decode(&bytes, &path.display().to_string(), extension.as_deref(), limits)
+    }
+
+    /// Decodes the bytes of a picture file within the default [`DecodeLimits`]; see [`Image::open`] for what is done.
+    ///
+    /// ```
+    /// use cyanotype::image::{Image, PixelFormat};
+    ///
+    /// let image = Image::decode(b"P2 2 1 255 0 255")?;
+    /// assert_eq!(image.format(), PixelFormat::R8);
+    /// assert_eq!(image.bytes(), [0, 255]);
+    /// # Ok::<(), cyanotype::error::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Image::open`], without [`Error::Io`].
+    pub fn decode(bytes: &[u8]) -> Result<Image> {
+        Image::decode_with(bytes, &DecodeLimits::default())
+    }
+
+    /// Decodes the bytes of a picture file within given limits; see [`Image::decode`].
+    ///
+    /// ```
+    /// use cyanotype::image::{DecodeLimits, Image};
+    ///
+    /// let limits = DecodeLimits { max_width: 1000, ..DecodeLimits::default() };
+    /// let error = Image::decode_with(b"P5 65535 65535 255 ", &limits).unwrap_err();
+    /// assert_eq!(error.to_string(), "width of the picture is 65535, over the limit of 1000");
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Image::decode`].
+    pub fn decode_with(bytes: &[u8], limits: &DecodeLimits) -> Result<Image> {
+        decode(bytes, "picture", None, limits)
+    }
+}
+
+/// The whole file, unless it is longer than any picture within the limits (or has no end, like a device).
+fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| Error::Io { path: path.to_path_buf(), message: error.to_string() };
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    check_limit("length of the file in bytes", length, limit)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(|_| {
+        Error::OutOfMemory(format!("{}: the file has {length} bytes", path.display()))
+    })?;
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    check_limit("length of the file in bytes", read as u64, limit)?;
+    Ok(bytes)
+}
+
+/// `what` names the source in errors.
+fn decode(bytes: &[u8], what: &str, extension: Option<&str>, limits: &DecodeLimits) -> Result<Image> {
+    let format = format_of(bytes, extension).ok_or_else(|| unknown_format(what.to_string()))?;
+    let what = format!("{what} as {}", name_of(format));
+    match format {
+        ImageFormat::Jpeg if !jpeg_is_complete(bytes) => {
+            let message = "the file is truncated: there is no end-of-image marker".to_string();
+            return Err(Error::Decode { what, message });
+        }
+        ImageFormat::OpenExr => check_exr(bytes, limits)?,
+        _ => {}
+    }
+    guarded(&what, || decode_as(format, bytes, &what, limits))
+}
+
+/// The format that the content shows, else the one that the extension names.
+fn format_of(bytes: &[u8], extension: Option<&str>) -> Option<ImageFormat> {
+    let named = || extension.and_then(FileFormat::from_extension).map(image_format);
+    let format = ::image::guess_format(bytes).ok().or_else(named)?;
+    // The crate recognises more formats than it was built to read.
+    FileFormat::ALL.into_iter().map(image_format).find(|known| *known == format)
+}
+
+fn image_format(format: FileFormat) -> ImageFormat {
+    match format {
+        FileFormat::Png => ImageFormat::Png,
+        FileFormat::Jpeg => ImageFormat::Jpeg,
+        FileFormat::WebP => ImageFormat::WebP,
+        FileFormat::Tiff => ImageFormat::Tiff,
+        FileFormat::Bmp => ImageFormat::Bmp,
+        FileFormat::Gif => ImageFormat::Gif,
+        FileFormat::Qoi => ImageFormat::Qoi,
+        FileFormat::Pnm | FileFormat::Pgm | FileFormat::Ppm | FileFormat::Pam => ImageFormat::Pnm,
+        FileFormat::OpenExr => ImageFormat::OpenExr,
+        FileFormat::Hdr => ImageFormat::Hdr,
+    }
+}
+
+fn decode_as(format: ImageFormat, bytes: &[u8], what: &str, limits: &DecodeLimits) -> Result<Image> {
+    let failed = |error| decode_error(what, limits, &error);
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    // Sizes are checked below, where the error can tell them.
+    let mut decoder_limits = Limits::no_limits();
+    decoder_limits.max_alloc = Some(limits.memory());
+    reader.limits(decoder_limits);
+    let mut decoder = reader.into_decoder().map_err(failed)?;
+
+    let (width, height) = decoder.dimensions();
+    if width == 0 || height == 0 {
+        return Err(Error::Decode { what: what.to_string(), message: format!("{width}x{height} has no pixels") });
+    }
+    check_limit("width of the picture", width.into(), limits.max_width.into())?;
+    check_limit("height of the picture", height.into(), limits.max_height.into())?;
+    let color_type = decoder.color_type();
+    let bytes_per_pixel = match color_type {
+        // These become RGBA.
+        ColorType::La8 => 4,
+        ColorType::La16 => 8,
+        other => other.bytes_per_pixel().into(),
+    };
+    let pixels = u64::from(width) * u64::from(height);
+    check_limit("size of the picture in bytes", pixels.saturating_mul(bytes_per_pixel), limits.max_bytes)?;
+
+    // Damaged metadata is no reason to refuse the pixels.
+    let profile = decoder.icc_profile().ok().flatten();
+    let orientation = orientation_of(&mut decoder);
+    let mut dynamic = read_pixels(decoder, color_type, what).and_then(|pixels| pixels.map_err(failed))?;
+    dynamic.apply_orientation(orientation);
+
+    let image = Image::try_from(dynamic)?;
+    let mut description = image.description();
+    match format {
+        ImageFormat::OpenExr | ImageFormat::Hdr => description.color = ColorSpace::LinearSrgb,
+        ImageFormat::Tiff if description.format.is_float() => description.color = ColorSpace::Unknown,
+        _ => {}
+    }
+    let premultiplied = match format {
+        ImageFormat::OpenExr => true,
+        ImageFormat::Tiff => tiff_is_premultiplied(bytes),
+        _ => false,
+    };
+    if premultiplied && description.format.has_alpha() {
+        description.alpha = AlphaMode::Premultiplied;
+    }
+    let image = image.described_as(description)?;
+    Ok(match profile.filter(|profile| profile_fits(profile, description.format)) {
+        Some(profile) => image.with_icc_profile(profile),
+        None => image,
+    })
+}
+
+/// How the camera was held.
+fn orientation_of(decoder: &mut impl ImageDecoder) -> Orientation {
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    if orientation != Orientation::NoTransforms {
+        return orientation;
+    }
+    // Some programs keep the prefix that EXIF has in JPEG when they write it to WebP or PNG, where it does not belong.
+    let exif = decoder.exif_metadata().ok().flatten();
+    exif.and_then(|exif| Orientation::from_exif_chunk(exif.strip_prefix(b"Exif\0\0")?)).unwrap_or(orientation)
+}
+
+/// Decodes into a vector of the right type, which becomes the picture. The outer error is ours, the inner the codec's.
+fn read_pixels(decoder: impl ImageDecoder, color_type: ColorType, what: &str) -> Result<ImageResult<DynamicImage>> {
+    let (width, height) = decoder.dimensions();
+    macro_rules! read {
+        ($variant:ident) => {
+            read_samples(decoder, what)?.map(|samples| ImageBuffer::from_raw(width, height, samples).map(DynamicImage::$variant))
+        };
+    }
+    let read = match color_type {
+        ColorType::L8 => read!(ImageLuma8),
+        ColorType::La8 => read!(ImageLumaA8),
+        ColorType::Rgb8 => read!(ImageRgb8),
+        ColorType::Rgba8 => read!(ImageRgba8),
+        ColorType::L16 => read!(ImageLuma16),
+        ColorType::La16 => read!(ImageLumaA16),
+        ColorType::Rgb16 => read!(ImageRgb16),
+        ColorType::Rgba16 => read!(ImageRgba16),
+        ColorType::Rgb32F => read!(ImageRgb32F),
+        ColorType::Rgba32F => read!(ImageRgba32F),
+        _ => Ok(None),
+    };
+    match read {
+        Ok(Some(dynamic)) => Ok(Ok(dynamic)),
+        Ok(None) => {
+            Err(Error::Decode { what: what.to_string(), message: format!("pixels of the kind {color_type:?} are not known") })
+        }
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+fn read_samples<T: bytemuck::Pod>(decoder: impl ImageDecoder, what: &str) -> Result<ImageResult<Vec<T>>> {
+    let bytes = decoder.total_bytes();
+    // Zeroed pages cost nothing until they are written, so a header that lies costs address space only.
+    let samples = usize::try_from(bytes).ok().and_then(|bytes| {
+        bytemuck::allocation::try_zeroed_vec::<T>(bytes / size_of::<T>()).ok()
+    });
+    let mut samples = samples.ok_or_else(|| Error::OutOfMemory(format!("{what}: {bytes} bytes of pixels")))?;
+    let read = decoder.read_image(bytemuck::cast_slice_mut(&mut samples));
+    Ok(read.map(|()| samples))
+}
+
+fn decode_error(what: &str, limits: &DecodeLimits, error: &ImageError) -> Error {
+    let message = match error {
+        ImageError::Limits(limit) if matches!(limit.kind(), LimitErrorKind::InsufficientMemory) => {
+            let limit = limits.memory();
+            // The codec does not say how much it wanted, only that it was more.
+            let what = format!("memory for decoding {what} (bytes, at least)");
+            return Error::Limit { what, found: limit.saturating_add(1), limit };
+        }
+        ImageError::IoError(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "the file is truncated".to_string()
+        }
+        error => reason(error),
+    };
+    Error::Decode { what: what.to_string(), message }
+}

@@ -1,0 +1,370 @@
+//! Elementary functions on `f32` that a loop can be vectorised with: no branches, no tables, no calls to libm, nothing but
+//! additions, multiplications, comparisons and integer operations on the bits. `f32::powf` in the same loop would cost
+//! some ten times as much, since LLVM has no vector form of it.
+//!
+//! They are total, as pictures need them. For finite arguments the results are finite: what would be infinite becomes
+//! `f32::MAX`, what lies below the normal numbers becomes 0 (GPUs flush these too), and where mathematics has no answer
+//! there is a stated one. NaN is answered with a number, as stated with each function. `wgsl/lib/maths.wgsl` holds the same
+//! conventions for the GPU.
+//!
+//! No fused multiply-add, for two reasons. `f32::mul_add` is one instruction where the processor has it and a slow call
+//! into libm where not, and stable Rust has no "fuse if it is cheap". And without it every processor computes the same
+//! bits (see `cpu/simd.rs`), which makes the CPU backend a reference that can be compared exactly. Processors that add and
+//! multiply on separate ports, as AMD's since Zen do, lose nothing; on Intel's the arithmetic of a sum of products takes
+//! up to twice as long.
+//!
+//! The polynomials were fitted for this file by a Remez exchange that minimises the largest relative error, in forty
+//! digits, then rounded to `f32`; "fit" states that error after rounding. The tests state the error of the whole function
+//! against `f64`.
+//!
+//! Everything is `#[inline(always)]`, which `simd::vectorize` requires. This file knows neither pixels nor processors.
+
+use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, PI};
+
+/// Adding it to a float of magnitude below 2^22 rounds that to a whole number (to nearest), which then stands in the low
+/// bits of the sum. SSE2 can do that; it has no instruction that rounds.
+const ROUNDER: f32 = 12_582_912.0; // 1.5 * 2^23
+/// From this exponent on a power of two is answered with `f32::MAX`. It lies 0.0001 below 128 because `pow` knows its
+/// exponent to 0.00002 and must never build the bits of an infinity or a NaN.
+const EXPONENT_LIMIT: f32 = 127.9999;
+/// The exponent of the smallest normal number.
+const EXPONENT_LOW: f32 = -126.0;
+
+/// `2^fraction * 2^whole`, where `whole_bits` are those of `whole + ROUNDER` and fraction lies in about -0.5..=0.5.
+/// `exponent`, their sum, decides whether the result is a normal number.
+#[inline(always)]
+fn scaled_exp2(exponent: f32, whole_bits: u32, fraction: f32) -> f32 {
+    // Fit: 2.2e-8. The constant term is exactly 1, so whole exponents give exact powers.
+    let mut sum = 0.000_155_946_76;
+    sum = sum * fraction + 0.001_340_664_3;
+    sum = sum * fraction + 0.009_617_693;
+    sum = sum * fraction + 0.055_503_104;
+    sum = sum * fraction + 0.240_226_52;
+    sum = sum * fraction + 0.693_147_24;
+    sum = sum * fraction + 1.0;
+    // The nine low bits of ROUNDER are 0, so this shift leaves `whole` alone, in the place of a float's exponent.
+    let scaled = f32::from_bits(sum.to_bits().wrapping_add(whole_bits << 23));
+    let scaled = if exponent < EXPONENT_LIMIT { scaled } else { f32::MAX };
+    // Last, so that a NaN exponent gives 0.
+    if exponent >= EXPONENT_LOW { scaled } else { 0.0 }
+}
+
+/// Exponent and logarithm of the mantissa of a positive normal number: their sum is its base-2 logarithm. The second lies in
+/// -0.5..=0.5 and is relatively exact, also close to 1.
+#[inline(always)]
+fn split_log2(value: f32) -> (f32, f32) {
+    // Counting exponents from sqrt(1/2) puts the mantissa into sqrt(1/2)..sqrt(2), around 1.
+    let bits = value.to_bits();
+    let exponent = bits.wrapping_sub(0x3f35_04f3).cast_signed() >> 23;
+    let mantissa = f32::from_bits(bits.wrapping_sub(exponent.cast_unsigned() << 23));
+    let x = mantissa - 1.0; // exact
+    // log2(1 + x) / x. Fit: 4.4e-8.
+    let mut sum = 0.125_837;
+    sum = sum * x - 0.207_269_74;
+    sum = sum * x + 0.215_715_62;
+    sum = sum * x - 0.238_944_83;
+    sum = sum * x + 0.287_916_24;
+    sum = sum * x - 0.360_703_68;
+    sum = sum * x + 0.480_910_63;
+    sum = sum * x - 0.721_347_33;
+    sum = sum * x + 1.442_695;
+    (exponent as f32, sum * x)
+}
+
+/// 2 to the power of `exponent`. From 127.9999 on `f32::MAX`, below -126 and for NaN 0.
+#[inline(always)]
+pub fn exp2(exponent: f32) -> f32 {
+    // Outside the range the bits below are nonsense, and scaled_exp2 does not use them.
+    let rounded = exponent + ROUNDER;
+    scaled_exp2(exponent, rounded.to_bits(), exponent - (rounded - ROUNDER))
+}
+
+/// The base-2 logarithm of `value`, which is clamped to the positive normal numbers first: 0, negative numbers and NaN
+/// give -126, infinity gives 128.
+#[inline(always)]
+pub fn log2(value: f32) -> f32 {
+    let (exponent, fraction) = split_log2(clamp(value, f32::MIN_POSITIVE, f32::MAX));
+    exponent + fraction
+}
+
+/// e to the power of `exponent`. From about 88.72 on `f32::MAX`, below about -87.34 and for NaN 0.
+#[inline(always)]
+pub fn exp(exponent: f32) -> f32 {
+    // ln 2 in two parts, so that the product of the first with a whole number below 2^13 is exact.
+    const LN_2_HIGH: f32 = 0.692_871_1; // its first 11 bits
+    const LN_2_LOW: f32 = 0.000_276_086_83;
+    let scaled = exponent * LOG2_E;
+    let rounded = scaled + ROUNDER;
+    let whole = rounded - ROUNDER;
+    let rest = (exponent - whole * LN_2_HIGH) - whole * LN_2_LOW;
+    scaled_exp2(scaled, rounded.to_bits(), rest * LOG2_E)
+}
+
+/// The natural logarithm of `value`, clamped as in [`log2`]: 0, negative numbers and NaN give -87.34.
+#[inline(always)]
+pub fn ln(value: f32) -> f32 {
+    log2(value) * LN_2
+}
+
+/// `base` to the power of `exponent`. Anything to the power of 0 is 1. A base that is 0, negative or NaN gives 0 for a
+/// positive exponent and `f32::MAX` for a negative one. A NaN exponent gives 0.
+#[inline(always)]
+pub fn pow(base: f32, exponent: f32) -> f32 {
+    let (whole_log, fraction_log) = split_log2(clamp(base, f32::MIN_POSITIVE, f32::MAX));
+    // The result's relative error is the absolute error of exponent * log2(base), which may be as large as 128. So the
+    // large part of the product is kept exact: whole_log has 8 bits, and the exponent is split into 12 and 12.
+    let high = f32::from_bits(exponent.to_bits() & 0xffff_f000);
+    let low = exponent - high;
+    let product_high = high * whole_log;
+    let product_low = low * whole_log + exponent * fraction_log;
+    let product = product_high + product_low;
+    let rounded = product + ROUNDER;
+    let fraction = (product_high - (rounded - ROUNDER)) + product_low;
+    let power = scaled_exp2(product, rounded.to_bits(), fraction);
+    let power_of_nothing = if exponent < 0.0 { f32::MAX } else { 0.0 };
+    let power = if base > 0.0 { power } else { power_of_nothing };
+    if exponent == 0.0 { 1.0 } else { power }
+}
+
+/// The square root; negative numbers and NaN give 0.
+#[inline(always)]
+pub fn sqrt(value: f32) -> f32 {
+    // A compare, not `max`: `max` of NaN costs two instructions more.
+    let value = if value > 0.0 { value } else { 0.0 };
+    value.sqrt()
+}
+
+/// The cube root, odd: that of a negative number is negative. Numbers below 1e-37 give 0; NaN gives 0.
+#[inline(always)]
+pub fn cbrt(value: f32) -> f32 {
+    let magnitude = clamp(value.abs(), 1e-37, f32::MAX);
+    // The bits of a float are nearly its logarithm, so a third of them is nearly that of its cube root; negative, of one
+    // over it. The constant (searched for) keeps the relative error below 3.5%. The third is summed as a geometric series,
+    // because there is no vector division of integers.
+    let bits = magnitude.to_bits();
+    let third = (bits >> 2) + (bits >> 4);
+    let third = third + (third >> 4);
+    let third = third + (third >> 8);
+    let mut root = f32::from_bits(0x54a2_2000_u32.wrapping_sub(third));
+    // Newton's step for 1/root^3 = magnitude needs no division. The first takes the series two terms further.
+    let miss = 1.0 - magnitude * root * root * root;
+    root += root * miss * (miss * (miss * (14.0 / 81.0) + 2.0 / 9.0) + 1.0 / 3.0);
+    let miss = 1.0 - magnitude * root * root * root;
+    root += root * miss * (1.0 / 3.0);
+    let root = (magnitude * root * root).copysign(value);
+    if value.abs() > 1e-37 { root } else { 0.0 }
+}
+
+/// The sine of an angle in radians, to 1e-7 for angles up to 10 000. Far beyond that, and for infinity and NaN, it is some
+/// number in -1..=1.
+#[inline(always)]
+pub fn sin(angle: f32) -> f32 {
+    sin_cos(angle).0
+}
+
+/// The cosine of an angle in radians; see [`sin`].
+#[inline(always)]
+pub fn cos(angle: f32) -> f32 {
+    sin_cos(angle).1
+}
+
+/// [`sin`] and [`cos`] of one angle, for the price of one.
+#[inline(always)]
+pub fn sin_cos(angle: f32) -> (f32, f32) {
+    // A quarter turn in three parts. The first two have 11 bits, so their products with up to 2^13 quarters are exact.
+    const QUARTER_HIGH: f32 = 1.570_312_5;
+    const QUARTER_MIDDLE: f32 = 0.000_483_751_3;
+    const QUARTER_LOW: f32 = 7.549_79e-8;
+    let rounded = angle * (1.0 / FRAC_PI_2) + ROUNDER;
+    let quarters = rounded - ROUNDER;
+    let rest = ((angle - quarters * QUARTER_HIGH) - quarters * QUARTER_MIDDLE) - quarters * QUARTER_LOW;
+    // Does nothing where the reduction worked. Where it could not, it keeps the results bounded.
+    let rest = clamp(rest, -1.0, 1.0);
+    let square = rest * rest;
+    // Fit: 8.3e-9.
+    let mut sine = -0.000_195_152_83;
+    sine = sine * square + 0.008_332_16;
+    sine = sine * square - 0.166_666_55;
+    sine = sine * square * rest + rest;
+    // Fit: 1.7e-10.
+    let mut cosine = 0.000_024_433_157;
+    cosine = cosine * square - 0.001_388_731_6;
+    cosine = cosine * square + 0.041_666_646;
+    cosine = cosine * square - 0.5;
+    cosine = cosine * square + 1.0;
+    // The low bits of `rounded` count the quarter turns: an odd one swaps the two, and bit 1 of the count is the sign of
+    // the sine; the cosine runs one quarter ahead.
+    let count = rounded.to_bits();
+    let swap = count & 1 != 0;
+    let (first, second) = if swap { (cosine, sine) } else { (sine, cosine) };
+    let first_sign = (count & 2) << 30;
+    let second_sign = (count.wrapping_add(1) & 2) << 30;
+    (f32::from_bits(first.to_bits() ^ first_sign), f32::from_bits(second.to_bits() ^ second_sign))
+}
+
+/// The angle of the point (x, y) in radians, -pi..=pi; 0 for the origin. Arguments are to be below 1e38; what NaN gives is
+/// unspecified, but a number.
+#[inline(always)]
+pub fn atan2(y: f32, x: f32) -> f32 {
+    let (y_size, x_size) = (y.abs(), x.abs());
+    let steep = y_size > x_size;
+    let (small, large) = if steep { (x_size, y_size) } else { (y_size, x_size) };
+    // The angle lies in 0..45 degrees. Beyond half of that it is counted from 45 degrees on.
+    let far = small > large * 0.414_213_57; // tan(pi / 8)
+    let (top, bottom) = if far { (small - large, small + large) } else { (small, large) };
+    // Zero over a tiny number instead of over zero.
+    let tangent = top / if bottom > f32::MIN_POSITIVE { bottom } else { f32::MIN_POSITIVE };
+    let square = tangent * tangent;
+    // Fit: 2.2e-8.
+    let mut angle = 0.080_537_23;
+    angle = angle * square - 0.138_776_79;
+    angle = angle * square + 0.199_777_1;
+    angle = angle * square - 0.333_329_5;
+    angle = angle * square * tangent + tangent;
+    let angle = if far { angle + FRAC_PI_4 } else { angle };
+    let angle = if steep { FRAC_PI_2 - angle } else { angle };
+    // The sign bit, so that (-0.0, -1.0) is -pi as in std.
+    let angle = if x.is_sign_negative() { PI - angle } else { angle };
+    angle.copysign(y)
+}
+
+/// `value` rounded to a whole number, halves upwards: `floor(value + 0.5)`, what "round" means everywhere in this crate.
+#[inline(always)]
+pub fn round_half_up(value: f32) -> f32 {
+    (value + 0.5).floor()
+}
+
+/// `value` within `low..=high`; NaN gives `low`. (`f32::clamp` hands NaN on and panics on crossed bounds.)
+#[inline(always)]
+pub fn clamp(value: f32, low: f32, high: f32) -> f32 {
+    // A comparison with NaN is false. Each line is one instruction on x86.
+    let value = if value > low { value } else { low };
+    if value < high { value } else { high }
+}
+
+/// From `first` (at 0) to `second` (at 1). Two equal numbers give exactly that number.
+#[inline(always)]
+pub fn mix(first: f32, second: f32, weight: f32) -> f32 {
+    first + (second - first) * weight
+}
+
+/// 0 up to `low`, 1 from `high` on, a smooth cubic between. A step where the two are equal.
+#[inline(always)]
+pub fn smoothstep(low: f32, high: f32, value: f32) -> f32 {
+    let x = clamp((value - low) / (high - low), 0.0, 1.0);
+    x * x * (3.0 - 2.0 * x)
+}
+
+/// Whether the bits are those of a NaN.
+#[inline(always)]
+pub fn is_nan(value: f32) -> bool {
+    value.to_bits() & 0x7fff_ffff > 0x7f80_0000
+}
+
+/// `value` as a finite number: NaN gives 0, the infinities give the largest numbers.
+#[inline(always)]
+pub fn sanitize(value: f32) -> f32 {
+    let value = if is_nan(value) { 0.0 } else { value };
+    clamp(value, f32::MIN, f32::MAX)
+}
+
+/// Light of an sRGB-encoded value (IEC 61966-2-1). Odd: negative values mirror positive ones, and the curve goes on above 1.
+#[inline(always)]
+pub fn srgb_to_linear(value: f32) -> f32 {
+    let size = value.abs();
+    let curved = pow((size + 0.055) * (1.0 / 1.055), 2.4);
+    let light = if size > 0.04045 { curved } else { size * (1.0 / 12.92) };
+    light.copysign(value)
+}
+
+/// sRGB encoding of light (IEC 61966-2-1), the inverse of [`srgb_to_linear`]; also odd.
+#[inline(always)]
+pub fn linear_to_srgb(light: f32) -> f32 {
+    let size = light.abs();
+    let curved = 1.055 * pow(size, 1.0 / 2.4) - 0.055;
+    let value = if size > 0.003_130_8 { curved } else { size * 12.92 };
+    value.copysign(light)
+}
+
+/// Luma by the weights of ITU-R BT.709.
+#[inline(always)]
+pub fn luma709(red: f32, green: f32, blue: f32) -> f32 {
+    red * 0.2126 + green * 0.7152 + blue * 0.0722
+}
+
+/// Luma by the weights of ITU-R BT.601.
+#[inline(always)]
+pub fn luma601(red: f32, green: f32, blue: f32) -> f32 {
+    red * 0.299 + green * 0.587 + blue * 0.114
+}
+
+/// Largest, smallest, and hue in turns, 0..1, of a colour. The hue of grey is 0.
+#[inline(always)]
+fn hue_and_range([red, green, blue]: [f32; 3]) -> (f32, f32, f32) {
+    let high = if red > green { red } else { green };
+    let high = if blue > high { blue } else { high };
+    let low = if red < green { red } else { green };
+    let low = if blue < low { blue } else { low };
+    let range = high - low;
+    // Which channel is the largest says from which sixth to count.
+    let (difference, start) = if high == red {
+        (green - blue, 0.0)
+    } else if high == green {
+        (blue - red, 2.0)
+    } else {
+        (red - green, 4.0)
+    };
+    let offset = if range > 0.0 { difference / range } else { 0.0 };
+    let hue = (start + offset) * (1.0 / 6.0);
+    // Between magenta and red the difference is negative. One turn more may round to 1 itself, which is 0 again.
+    let hue = if hue < 0.0 { hue + 1.0 } else { hue };
+    let hue = if hue < 1.0 { hue } else { 0.0 };
+    (high, low, hue)
+}
+
+/// Hue (in turns, 0..1), saturation and value of a colour. Grey has hue and saturation 0.
+#[inline(always)]
+pub fn rgb_to_hsv(color: [f32; 3]) -> [f32; 3] {
+    let (high, low, hue) = hue_and_range(color);
+    let saturation = if high > 0.0 { (high - low) / high } else { 0.0 };
+    [hue, saturation, high]
+}
+
+/// The inverse of [`rgb_to_hsv`]. The hue may be any number of turns.
+#[inline(always)]
+pub fn hsv_to_rgb([hue, saturation, value]: [f32; 3]) -> [f32; 3] {
+    // Each channel is a trapezoid over the hue: how far it lies below `value`, in sixths of a turn from its own start.
+    let depth = value * saturation;
+    let channel = |start: f32| {
+        let turns = hue + start;
+        let sixths = (turns - turns.floor()) * 6.0;
+        let fall = if sixths < 4.0 - sixths { sixths } else { 4.0 - sixths };
+        value - depth * clamp(fall, 0.0, 1.0)
+    };
+    [channel(5.0 / 6.0), channel(3.0 / 6.0), channel(1.0 / 6.0)]
+}
+
+/// Hue (in turns, 0..1), saturation and lightness of a colour. Grey has hue and saturation 0.
+#[inline(always)]
+pub fn rgb_to_hsl(color: [f32; 3]) -> [f32; 3] {
+    let (high, low, hue) = hue_and_range(color);
+    let sum = high + low;
+    // The widest range that this lightness allows. It is 0 for black and white, and negative outside of 0..1.
+    let widest = 1.0 - (sum - 1.0).abs();
+    let saturation = if widest > 0.0 { (high - low) / widest } else { 0.0 };
+    [hue, saturation, sum * 0.5]
+}
+
+/// The inverse of [`rgb_to_hsl`]. The hue may be any number of turns.
+#[inline(always)]
+pub fn hsl_to_rgb([hue, saturation, lightness]: [f32; 3]) -> [f32; 3] {
+    let rest = 1.0 - lightness;
+    let reach = saturation * if lightness < rest { lightness } else { rest };
+    let channel = |start: f32| {
+        let turns = hue + start;
+        let twelfths = (turns - turns.floor()) * 12.0;
+        let (rise, fall) = (twelfths - 3.0, 9.0 - twelfths);
+        lightness - reach * clamp(if rise < fall { rise } else { fall }, -1.0, 1.0)
+    };
+    [channel(0.0), channel(8.0 / 12.0), channel(4.0 / 12.0)]
+}

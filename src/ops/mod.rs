@@ -1,0 +1,30 @@
+//! The registry: one word for each operator, which is also the name of its file. Command line, text and JSON forms,
+//! help, the README's table, fuzz inputs and tests all follow from this list.
+
+use crate::error::{Error, Result, nearest};
+use crate::op::Operator;
+
+macro_rules! registry {
+    ($($module:ident)*) => {
+        $(pub mod $module;)*
+        /// Every operator, in the order of the registry.
+        pub static ALL: &[&Operator] = &[$(&$module::OPERATOR),*];
+    };
+}
+
+registry! {
+    exposure
+    gamma
+    grayscale
+    gaussian_blur
+    premultiply
+    unpremultiply
+}
+
+/// The operator of this name.
+pub fn find(name: &str) -> Result<&'static Operator> {
+    ALL.iter().copied().find(|operator| operator.name == name).ok_or_else(|| Error::UnknownOperator {
+        name: name.into(),
+        suggestion: nearest(name, ALL.iter().map(|operator| operator.name)),
+    })
+}

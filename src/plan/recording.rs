@@ -1,0 +1,223 @@
+//! What a device is told: a list of commands over numbered resources. Plain data, made from a plan by the shader stage
+//! and carried out by the GPU backend, which learns nothing of operators from it. Knows nothing of any graphics API.
+
+use crate::op::Extent;
+use std::sync::Arc;
+
+/// Everything a device needs for running one program any number of times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recording {
+    /// Packed input pictures.
+    pub sources: Vec<PackedLayout>,
+    /// Packed output pictures and small buffers, in the order of the program's outputs.
+    pub outputs: Vec<OutputLayout>,
+    /// Textures between passes, each perhaps used for several values one after the other.
+    pub textures: Vec<TextureLayout>,
+    /// Buffers between passes: sizes in bytes.
+    pub buffers: Vec<u64>,
+    /// In order; each sees what those before it wrote.
+    pub commands: Vec<Command>,
+}
+
+/// A packed picture in a storage buffer. Rows start at whole words and hold whole strips of
+/// [`STRIP`] pixels, so a row may be up to three pixels longer than the picture is wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PackedLayout {
+    /// Width and height in pixels.
+    pub extent: Extent,
+    /// Bytes of a pixel.
+    pub bytes_per_pixel: u32,
+}
+
+/// Neighbouring pixels that one invocation makes: the least number that fills whole words in every pixel format.
+pub const STRIP: u32 = 4;
+
+impl PackedLayout {
+    /// Bytes of a row without padding.
+    pub fn row_bytes(self) -> u64 {
+        u64::from(self.extent.width) * u64::from(self.bytes_per_pixel)
+    }
+
+    /// Bytes from one row to the next in the device's buffer.
+    pub fn stride(self) -> u64 {
+        u64::from(self.extent.width.next_multiple_of(STRIP)) * u64::from(self.bytes_per_pixel)
+    }
+
+    /// Size of the device's buffer.
+    pub fn size(self) -> u64 {
+        self.stride() * u64::from(self.extent.height)
+    }
+}
+
+/// How an output lies in its buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OutputLayout {
+    /// A packed picture.
+    Picture(PackedLayout),
+    /// `length` entries of four words: a copy of the buffer with this number.
+    Buffer { buffer: usize, length: u32 },
+}
+
+impl OutputLayout {
+    /// Size in bytes.
+    pub fn size(self) -> u64 {
+        match self {
+            OutputLayout::Picture(layout) => layout.size(),
+            OutputLayout::Buffer { length, .. } => u64::from(length) * 16,
+        }
+    }
+}
+
+/// A texture between passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct TextureLayout {
+    pub extent: Extent,
+    pub format: TexelFormat,
+}
+
+impl TextureLayout {
+    /// Size in bytes.
+    pub fn size(self) -> u64 {
+        self.extent.pixels() * u64::from(self.format.bytes())
+    }
+}
+
+/// Formats of textures between passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TexelFormat {
+    Rgba8Unorm,
+    Rgba16Float,
+    Rgba32Float,
+    R32Float,
+}
+
+impl TexelFormat {
+    /// Bytes of a texel.
+    pub fn bytes(self) -> u32 {
+        match self {
+            TexelFormat::Rgba8Unorm | TexelFormat::R32Float => 4,
+            TexelFormat::Rgba16Float => 8,
+            TexelFormat::Rgba32Float => 16,
+        }
+    }
+
+    /// As WGSL names it.
+    pub fn wgsl(self) -> &'static str {
+        match self {
+            TexelFormat::Rgba8Unorm => "rgba8unorm",
+            TexelFormat::Rgba16Float => "rgba16float",
+            TexelFormat::Rgba32Float => "rgba32float",
+            TexelFormat::R32Float => "r32float",
+        }
+    }
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Fills a buffer with zeros.
+    Clear { buffer: usize },
+    /// Runs a compute kernel.
+    Dispatch(Dispatch),
+}
+
+/// One dispatch. Entry point `main`; binding `n` of group 0 is `bindings[n]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dispatch {
+    /// Operator names, for captures and timings.
+    pub label: String,
+    /// The whole module.
+    pub wgsl: Arc<str>,
+    /// What the kernel reads and writes. Binding 0 is always [`Resource::Uniforms`].
+    pub bindings: Vec<Resource>,
+    /// Number of workgroups along x and y.
+    pub groups: [u32; 2],
+    /// Estimated work of one workgroup, in pixels times cheap operators; long dispatches are split by rows of groups.
+    pub group_cost: f64,
+    /// The uniform block. Its first two words are the index of the first workgroup along x and y, which the device sets
+    /// when it splits a dispatch; a multiple of 16 bytes long.
+    pub uniforms: Vec<u32>,
+    /// Content of [`Resource::Table`], if there is one.
+    pub table: Option<Arc<[[f32; 4]]>>,
+}
+
+/// What a binding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// `var<uniform>`: the dispatch's uniforms.
+    Uniforms,
+    /// `var<storage, read>`: the dispatch's table.
+    Table,
+    /// `var<storage, read>` of an input picture.
+    Source(usize),
+    /// `var<storage, read_write>` of an output picture.
+    Output(usize),
+    /// `texture_2d<f32>`, read by integer loads.
+    Texture(usize),
+    /// `texture_storage_2d<format, write>`.
+    TextureWrite(usize),
+    /// `var<storage, read>` of a buffer.
+    Buffer(usize),
+    /// `var<storage, read_write>` of a buffer.
+    BufferWrite(usize),
+}
+
+/// What a plan must keep within. Taken from the device; [`Limits::UNLIMITED`] for the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Limits {
+    /// Largest width or height of a texture.
+    pub texture_size: u32,
+    /// Storage buffers in one kernel.
+    pub storage_buffers: u32,
+    /// Written textures in one kernel.
+    pub storage_textures: u32,
+    /// Read textures in one kernel.
+    pub sampled_textures: u32,
+    /// Bytes of one storage buffer binding.
+    pub storage_binding_size: u64,
+    /// Bytes of one buffer.
+    pub buffer_size: u64,
+    /// Bytes of one uniform binding.
+    pub uniform_binding_size: u64,
+    /// Invocations of a workgroup.
+    pub workgroup_invocations: u32,
+    /// Invocations of a workgroup along x, and along y.
+    pub workgroup_size: [u32; 2],
+    /// Bytes of workgroup memory.
+    pub workgroup_memory: u32,
+    /// Workgroups of a dispatch along one dimension.
+    pub workgroups: u32,
+}
+
+impl Limits {
+    /// No limit that a picture could reach.
+    pub const UNLIMITED: Limits = Limits {
+        texture_size: u32::MAX,
+        storage_buffers: u32::MAX,
+        storage_textures: u32::MAX,
+        sampled_textures: u32::MAX,
+        storage_binding_size: u64::MAX,
+        buffer_size: u64::MAX,
+        uniform_binding_size: u64::MAX,
+        workgroup_invocations: u32::MAX,
+        workgroup_size: [u32::MAX; 2],
+        workgroup_memory: u32::MAX,
+        workgroups: u32::MAX,
+    };
+
+    /// A weak phone under GLES 3.1.
+    pub const DOWNLEVEL: Limits = Limits {
+        texture_size: 2048,
+        storage_buffers: 4,
+        storage_textures: 4,
+        sampled_textures: 16,
+        storage_binding_size: 128 << 20,
+        buffer_size: 256 << 20,
+        uniform_binding_size: 16 << 10,
+        workgroup_invocations: 128,
+        workgroup_size: [128, 64],
+        workgroup_memory: 16352,
+        workgroups: 65535,
+    };
+}
