@@ -382,6 +382,25 @@ impl GraphData {
         Ok(ParameterHandle { node, parameter: parameter.into() })
     }
 
+    /// The value of a parameter.
+    pub fn get(&self, handle: &ParameterHandle) -> Result<Argument> {
+        let unknown = || Error::UnknownName {
+            what: "parameter",
+            name: handle.parameter.clone(),
+            suggestion: None,
+        };
+        match self.nodes.get(handle.node).map(|node| &node.content) {
+            Some(NodeContent::Operator { arguments, .. }) => {
+                arguments.get(&handle.parameter).cloned().ok_or_else(unknown)
+            }
+            Some(NodeContent::Custom { operator, values }) => {
+                let index = operator.parameter_index(&handle.parameter)?;
+                values.get(index).map(|value| Argument::Float(*value)).ok_or_else(unknown)
+            }
+            _ => Err(unknown()),
+        }
+    }
+
     /// Changes one argument after checking it.
     pub fn set(&mut self, handle: &ParameterHandle, argument: Argument) -> Result<()> {
         let unknown = || Error::UnknownName { what: "node", name: handle.parameter.clone(), suggestion: None };

@@ -29,11 +29,11 @@ use crate::error::{Error, Result};
 /// | OpenEXR | as colour | yes | premultiplied | float | yes |
 /// | Radiance HDR | as colour | yes | alpha is dropped | float, 8 bit mantissa | no |
 ///
-/// Where a format wants straight alpha, premultiplied colours are divided first; where alpha is dropped, what remains are
-/// the straight colours. OpenEXR and Radiance HDR hold linear light: sRGB-encoded pictures are linearised on the way into
-/// them and linear ones encoded on the way into the others, unless
-/// [`EncodeOptions::values_as_stored`](super::EncodeOptions::values_as_stored) says otherwise. An ICC profile is written to
-/// PNG, JPEG, WebP and TIFF.
+/// Where a format wants straight alpha, premultiplied colours are divided first; where alpha is dropped, what remains
+/// are the straight colours. OpenEXR and Radiance HDR hold linear light: sRGB-encoded pictures are linearised on the
+/// way into them and linear ones encoded on the way into the others, unless
+/// [`EncodeOptions::values_as_stored`](super::EncodeOptions::values_as_stored) says otherwise. An ICC profile is
+/// written to PNG, JPEG, WebP and TIFF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileFormat {
@@ -126,8 +126,8 @@ impl FileFormat {
             .ok_or_else(|| unknown_format(path.display().to_string()))
     }
 
-    /// The pixel format that a picture of `format` takes in a file of this kind: the same where the file can hold it, else
-    /// the nearest. A file that is read again may name grey as colour (see the table above).
+    /// The pixel format that a picture of `format` takes in a file of this kind: the same where the file can hold it,
+    /// else the nearest. A file that is read again may name grey as colour (see the table above).
     ///
     /// ```
     /// use cyanotype::image::{FileFormat, PixelFormat};
@@ -247,8 +247,12 @@ impl TryFrom<DynamicImage> for Image {
             DynamicImage::ImageLuma16(buffer) => Image::from_sample_vec(describe(PixelFormat::R16), buffer.into_raw()),
             DynamicImage::ImageLumaA16(buffer) => spread(describe(PixelFormat::Rgba16), buffer.into_raw()),
             DynamicImage::ImageRgb16(buffer) => Image::from_sample_vec(describe(PixelFormat::Rgb16), buffer.into_raw()),
-            DynamicImage::ImageRgba16(buffer) => Image::from_sample_vec(describe(PixelFormat::Rgba16), buffer.into_raw()),
-            DynamicImage::ImageRgb32F(buffer) => Image::from_sample_vec(describe(PixelFormat::Rgb32F), buffer.into_raw()),
+            DynamicImage::ImageRgba16(buffer) => {
+                Image::from_sample_vec(describe(PixelFormat::Rgba16), buffer.into_raw())
+            }
+            DynamicImage::ImageRgb32F(buffer) => {
+                Image::from_sample_vec(describe(PixelFormat::Rgb32F), buffer.into_raw())
+            }
             DynamicImage::ImageRgba32F(buffer) => {
                 Image::from_sample_vec(describe(PixelFormat::Rgba32F), buffer.into_raw())
             }
@@ -258,7 +262,7 @@ impl TryFrom<DynamicImage> for Image {
 }
 
 /// Grey and alpha to red, green, blue and alpha.
-fn spread<T: bytemuck::Pod + Send + Sync>(description: Description, samples: Vec<T>) -> Result<Image> {
+pub(super) fn spread<T: bytemuck::Pod + Send + Sync>(description: Description, samples: Vec<T>) -> Result<Image> {
     let pixels: Vec<[T; 4]> = samples.as_chunks().0.iter().map(|&[grey, alpha]| [grey, grey, grey, alpha]).collect();
     Image::from_sample_vec(description, pixels)
 }

@@ -1,6 +1,6 @@
-//! Conversion of pixels on the host: formats, alpha, the sRGB curve. This is the plain meaning of section 5 of the design,
-//! one pixel after the other: tests compare the fast paths of the backends with it, and files use it on the way out. It
-//! must not know files, devices or threads.
+//! Conversion of pixels on the host: formats and alpha. This is the plain meaning of section 5 of the design, one pixel
+//! after the other: tests compare the fast paths of the backends with it, and files use it on the way out. It must not
+//! know files, devices or threads.
 
 use std::borrow::Cow;
 
@@ -8,6 +8,7 @@ use half::f16;
 
 use super::format::{AlphaMode, Description, PixelFormat, SampleType};
 use super::picture::{Image, ImageView};
+use crate::color::luma;
 
 /// One sample: how it becomes a float and how a float becomes it.
 trait Sample: bytemuck::Pod + Send + Sync {
@@ -30,8 +31,9 @@ impl Sample for u8 {
         f32::from(self) / 255.0
     }
     fn from_float(value: f32) -> u8 {
-        // `as` saturates and turns NaN into 0, which is what is wanted of both.
-        (value * 255.0 + 0.5).floor() as u8
+        // floor(v * 255 + 0.5): `as` rounds towards zero, which is down for what remains after it has saturated, and
+        // turns NaN into 0.
+        (value * 255.0 + 0.5) as u8
     }
     fn to_word(self) -> u16 {
         u16::from(self) * 257
@@ -49,7 +51,7 @@ impl Sample for u16 {
         f32::from(self) / 65535.0
     }
     fn from_float(value: f32) -> u16 {
-        (value * 65535.0 + 0.5).floor() as u16
+        (value * 65535.0 + 0.5) as u16
     }
     fn to_word(self) -> u16 {
         self
@@ -96,11 +98,6 @@ impl Sample for f16 {
 /// Integers of different widths convert among themselves without a float, so the result is exact by construction.
 fn cast<From: Sample, To: Sample>(sample: From) -> To {
     if From::INTEGER && To::INTEGER { To::from_word(sample.to_word()) } else { To::from_float(sample.to_float()) }
-}
-
-/// Rec. 709 weights.
-fn luma([red, green, blue]: [f32; 3]) -> f32 {
-    0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
 /// The samples of a row of bytes, borrowed where they lie aligned.
@@ -150,7 +147,7 @@ fn decode_row<T: Sample>(channels: u32, bytes: &[u8], out: &mut [[f32; 4]]) {
 fn encode_pixels<T: Sample>(pixels: &[[f32; 4]], target: Description) -> Image {
     let mut out = vec![T::zeroed(); target.byte_count() / size_of::<T>()];
     match target.format.channels() {
-        1 => each_pixel(pixels, &mut out, |[[red, green, blue, _]]| [T::from_float(luma([red, green, blue]))]),
+        1 => each_pixel(pixels, &mut out, |[[red, green, blue, _]]| [T::from_float(luma(red, green, blue))]),
         3 => each_pixel(pixels, &mut out, |[[red, green, blue, _]]| [red, green, blue].map(T::from_float)),
         _ => each_pixel(pixels, &mut out, |[pixel]| pixel.map(T::from_float)),
     }
@@ -181,7 +178,8 @@ fn convert<From: Sample, To: Sample>(view: ImageView<'_>, target: Description) -
 }
 
 fn to_grey<From: Sample, To: Sample>(pixel: [From; 3]) -> To {
-    To::from_float(luma(pixel.map(From::to_float)))
+    let [red, green, blue] = pixel.map(From::to_float);
+    To::from_float(luma(red, green, blue))
 }
 
 fn to_straight<From: Sample>(pixel: [From; 4]) -> [f32; 3] {
@@ -199,35 +197,16 @@ fn premultiplied([red, green, blue, alpha]: [f32; 4]) -> [f32; 4] {
     [red * alpha, green * alpha, blue * alpha, alpha]
 }
 
-/// IEC 61966-2-1, continued to negative values by symmetry and above 1 by the same formula.
-#[cfg(feature = "codecs")]
-pub(super) fn srgb_to_linear(value: f32) -> f32 {
-    let size = value.abs();
-    let linear = if size <= 0.04045 { size / 12.92 } else { ((size + 0.055) / 1.055).powf(2.4) };
-    linear.copysign(value)
-}
-
-/// The inverse of [`srgb_to_linear`].
-#[cfg(feature = "codecs")]
-pub(super) fn linear_to_srgb(value: f32) -> f32 {
-    let size = value.abs();
-    let encoded = if size <= 0.0031308 { size * 12.92 } else { 1.055 * size.powf(1.0 / 2.4) - 0.055 };
-    encoded.copysign(value)
-}
-
 impl ImageView<'_> {
-    /// The pixel at column `x`, row `y` as red, green, blue, alpha: integers divided by their maximum, grey repeated, alpha
-    /// 1 where there is none, and nothing else changed (a premultiplied picture gives premultiplied values). Zeros outside
-    /// the picture. Plain and slow: for tests and inspection.
+    /// The pixel at column `x`, row `y` as red, green, blue, alpha: integers divided by their maximum, grey repeated,
+    /// alpha 1 where there is none, and nothing else changed (a premultiplied picture gives premultiplied values).
+    /// Zeros outside the picture. Plain and slow: for tests and inspection.
     pub fn pixel(&self, x: u32, y: u32) -> [f32; 4] {
         let size = self.format().bytes_per_pixel();
         let start = size.saturating_mul(x as usize);
         let mut pixel = [[0.0; 4]];
         if let Some(bytes) = self.row(y).get(start..start.saturating_add(size)) {
-            with_sample_type!(
-                self.format().sample(),
-                decode_row::<_>(self.format().channels(), bytes, &mut pixel)
-            );
+            with_sample_type!(self.format().sample(), decode_row::<_>(self.format().channels(), bytes, &mut pixel));
         }
         let [pixel] = pixel;
         pixel
@@ -277,8 +256,8 @@ impl Image {
         self.view().to_rgba_f32()
     }
 
-    /// The same picture in another pixel format; see [`ImageView::converted`] for the rules. The same format gives a clone
-    /// that shares the pixels. The ICC profile stays unless colour became grey or grey colour.
+    /// The same picture in another pixel format; see [`ImageView::converted`] for the rules. The same format gives a
+    /// clone that shares the pixels. The ICC profile stays unless colour became grey or grey colour.
     ///
     /// ```
     /// use cyanotype::image::{Description, Image, PixelFormat};
@@ -292,8 +271,8 @@ impl Image {
         if format == self.format() { self.clone() } else { self.view().converted(format).with_profile_of(self) }
     }
 
-    /// The same picture with colours multiplied by alpha, in the same format. Pictures that are not straight are returned
-    /// as they are.
+    /// The same picture with colours multiplied by alpha, in the same format. Pictures that are not straight are
+    /// returned as they are.
     pub fn premultiplied(&self) -> Image {
         if self.alpha() != AlphaMode::Straight {
             return self.clone();
@@ -301,8 +280,9 @@ impl Image {
         self.map_pixels(self.description().with_alpha(AlphaMode::Premultiplied), premultiplied)
     }
 
-    /// The same picture with colours divided by alpha, in the same format; fully transparent pixels become black. Pictures
-    /// that are not premultiplied are returned as they are. Integer formats lose precision where alpha is small.
+    /// The same picture with colours divided by alpha, in the same format; fully transparent pixels become black.
+    /// Pictures that are not premultiplied are returned as they are. Integer formats lose precision where alpha is
+    /// small.
     pub fn unpremultiplied(&self) -> Image {
         if self.alpha() != AlphaMode::Premultiplied {
             return self.clone();

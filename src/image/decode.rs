@@ -7,13 +7,12 @@ use std::path::Path;
 
 use ::image::error::LimitErrorKind;
 use ::image::metadata::Orientation;
-use ::image::{
-    ColorType, DynamicImage, ImageBuffer, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult, Limits,
-};
+use ::image::{ColorType, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 
-use super::codec::{FileFormat, guarded, name_of, reason, unknown_format};
-use super::format::{AlphaMode, ColorSpace};
-use super::inspect::{check_exr, check_limit, jpeg_is_complete, tiff_is_premultiplied};
+use super::codec::{FileFormat, guarded, name_of, reason, spread, unknown_format};
+use super::format::{AlphaMode, ColorSpace, Description, PixelFormat};
+use super::inspect::{check_exr, check_limit, jpeg_is_complete, tiff_is_premultiplied, tiff_profile};
+use super::orient::{swaps_sides, turned};
 use super::picture::{Image, profile_fits};
 use crate::error::{Error, Result};
 
@@ -25,7 +24,8 @@ pub struct DecodeLimits {
     pub max_width: u32,
     /// Rows; 65535 unless said otherwise.
     pub max_height: u32,
-    /// Bytes of all pixels once decoded; 2 GiB unless said otherwise. A decoder may take as much again for its own work.
+    /// Bytes of all pixels once decoded; 2 GiB unless said otherwise. A decoder may take as much again for its own
+    /// work.
     pub max_bytes: u64,
 }
 
@@ -36,15 +36,16 @@ impl Default for DecodeLimits {
 }
 
 impl DecodeLimits {
-    /// Memory for the decoder and its result. Some of it does not shrink with the picture: tables, windows, row buffers.
+    /// Memory for the decoder and its result. Some of it does not shrink with the picture: tables, windows, row
+    /// buffers.
     fn memory(&self) -> u64 {
         self.max_bytes.saturating_mul(2).saturating_add(16 << 20)
     }
 
-    /// The largest file that can be a picture within the limits: text (PNM) takes up to six characters for a sample of two
-    /// bytes, and profiles, thumbnails and comments come on top.
+    /// The largest file that can be a picture within the limits: text (PNM) takes up to six characters for a sample of
+    /// two bytes, and profiles, thumbnails and comments come on top.
     fn file_bytes(&self) -> u64 {
-        self.max_bytes.saturating_mul(6).saturating_add(256 << 20)
+        self.max_bytes.saturating_mul(6).saturating_add(16 << 20)
     }
 }
 
@@ -52,8 +53,9 @@ impl Image {
     /// Reads a picture file within the default [`DecodeLimits`].
     ///
     /// The format is told by the content, and by the extension only where the content does not tell. 16-bit and float
-    /// pixels stay what they are; palettes are expanded; grey with alpha becomes RGBA; of an animation or a file of several
-    /// pictures the first is read. The orientation that a camera noted (EXIF, TIFF) is applied. An ICC profile is kept.
+    /// pixels stay what they are; palettes are expanded; grey with alpha becomes RGBA; of an animation or a file of
+    /// several pictures the first is read. The orientation that a camera noted (EXIF, TIFF) is applied. An ICC profile
+    /// is kept.
     ///
     /// ```no_run
     /// use cyanotype::image::Image;
@@ -122,9 +124,9 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let length = file.metadata().map_err(failed)?.len();
     check_limit("length of the file in bytes", length, limit)?;
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX)).map_err(|_| {
-        Error::OutOfMemory(format!("{}: the file has {length} bytes", path.display()))
-    })?;
+    bytes
+        .try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))
+        .map_err(|_| Error::OutOfMemory(format!("{}: the file has {length} bytes", path.display())))?;
     let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     check_limit("length of the file in bytes", read as u64, limit)?;
     Ok(bytes)
@@ -194,12 +196,29 @@ fn decode_as(format: ImageFormat, bytes: &[u8], what: &str, limits: &DecodeLimit
     check_limit("size of the picture in bytes", pixels.saturating_mul(bytes_per_pixel), limits.max_bytes)?;
 
     // Damaged metadata is no reason to refuse the pixels.
-    let profile = decoder.icc_profile().ok().flatten();
+    let profile = match format {
+        ImageFormat::Tiff => tiff_profile(bytes).map(<[u8]>::to_vec),
+        _ => decoder.icc_profile().ok().flatten(),
+    };
     let orientation = orientation_of(&mut decoder);
-    let mut dynamic = read_pixels(decoder, color_type, what).and_then(|pixels| pixels.map_err(failed))?;
-    dynamic.apply_orientation(orientation);
+    let reading = Reading { decoder, orientation, what, limits };
+    let image = match color_type {
+        ColorType::L8 => reading.read::<1, u8>(PixelFormat::R8),
+        ColorType::La8 => reading.read::<2, u8>(PixelFormat::Rgba8),
+        ColorType::Rgb8 => reading.read::<3, u8>(PixelFormat::Rgb8),
+        ColorType::Rgba8 => reading.read::<4, u8>(PixelFormat::Rgba8),
+        ColorType::L16 => reading.read::<1, u16>(PixelFormat::R16),
+        ColorType::La16 => reading.read::<2, u16>(PixelFormat::Rgba16),
+        ColorType::Rgb16 => reading.read::<3, u16>(PixelFormat::Rgb16),
+        ColorType::Rgba16 => reading.read::<4, u16>(PixelFormat::Rgba16),
+        ColorType::Rgb32F => reading.read::<3, f32>(PixelFormat::Rgb32F),
+        ColorType::Rgba32F => reading.read::<4, f32>(PixelFormat::Rgba32F),
+        other => {
+            let message = format!("pixels of the kind {other:?} are not known here");
+            return Err(Error::Decode { what: what.to_string(), message });
+        }
+    }?;
 
-    let image = Image::try_from(dynamic)?;
     let mut description = image.description();
     match format {
         ImageFormat::OpenExr | ImageFormat::Hdr => description.color = ColorSpace::LinearSrgb,
@@ -232,45 +251,35 @@ fn orientation_of(decoder: &mut impl ImageDecoder) -> Orientation {
     exif.and_then(|exif| Orientation::from_exif_chunk(exif.strip_prefix(b"Exif\0\0")?)).unwrap_or(orientation)
 }
 
-/// Decodes into a vector of the right type, which becomes the picture. The outer error is ours, the inner the codec's.
-fn read_pixels(decoder: impl ImageDecoder, color_type: ColorType, what: &str) -> Result<ImageResult<DynamicImage>> {
-    let (width, height) = decoder.dimensions();
-    macro_rules! read {
-        ($variant:ident) => {
-            read_samples(decoder, what)?.map(|samples| ImageBuffer::from_raw(width, height, samples).map(DynamicImage::$variant))
-        };
-    }
-    let read = match color_type {
-        ColorType::L8 => read!(ImageLuma8),
-        ColorType::La8 => read!(ImageLumaA8),
-        ColorType::Rgb8 => read!(ImageRgb8),
-        ColorType::Rgba8 => read!(ImageRgba8),
-        ColorType::L16 => read!(ImageLuma16),
-        ColorType::La16 => read!(ImageLumaA16),
-        ColorType::Rgb16 => read!(ImageRgb16),
-        ColorType::Rgba16 => read!(ImageRgba16),
-        ColorType::Rgb32F => read!(ImageRgb32F),
-        ColorType::Rgba32F => read!(ImageRgba32F),
-        _ => Ok(None),
-    };
-    match read {
-        Ok(Some(dynamic)) => Ok(Ok(dynamic)),
-        Ok(None) => {
-            Err(Error::Decode { what: what.to_string(), message: format!("pixels of the kind {color_type:?} are not known") })
-        }
-        Err(error) => Ok(Err(error)),
-    }
+/// A decoder that has told all but the pixels.
+struct Reading<'a, D> {
+    decoder: D,
+    orientation: Orientation,
+    what: &'a str,
+    limits: &'a DecodeLimits,
 }
 
-fn read_samples<T: bytemuck::Pod>(decoder: impl ImageDecoder, what: &str) -> Result<ImageResult<Vec<T>>> {
-    let bytes = decoder.total_bytes();
-    // Zeroed pages cost nothing until they are written, so a header that lies costs address space only.
-    let samples = usize::try_from(bytes).ok().and_then(|bytes| {
-        bytemuck::allocation::try_zeroed_vec::<T>(bytes / size_of::<T>()).ok()
-    });
-    let mut samples = samples.ok_or_else(|| Error::OutOfMemory(format!("{what}: {bytes} bytes of pixels")))?;
-    let read = decoder.read_image(bytemuck::cast_slice_mut(&mut samples));
-    Ok(read.map(|()| samples))
+impl<D: ImageDecoder> Reading<'_, D> {
+    /// Decodes `N` channels of samples into the vector that the picture keeps, unless it has to be turned.
+    fn read<const N: usize, T: bytemuck::Pod + Send + Sync>(self, format: PixelFormat) -> Result<Image> {
+        let (width, height) = self.decoder.dimensions();
+        let bytes = self.decoder.total_bytes();
+        // Zeroed pages cost nothing until they are written, so a header that lies costs address space only. (The
+        // feature of `bytemuck` that has this is switched on by the `image` crate.)
+        let samples = usize::try_from(bytes)
+            .ok()
+            .and_then(|bytes| bytemuck::allocation::try_zeroed_vec::<T>(bytes / size_of::<T>()).ok());
+        let mut samples =
+            samples.ok_or_else(|| Error::OutOfMemory(format!("{}: {bytes} bytes of pixels", self.what)))?;
+        self.decoder
+            .read_image(bytemuck::cast_slice_mut(&mut samples))
+            .map_err(|error| decode_error(self.what, self.limits, &error))?;
+
+        let samples = turned::<N, T>(samples, width as usize, height as usize, self.orientation);
+        let (width, height) = if swaps_sides(self.orientation) { (height, width) } else { (width, height) };
+        let description = Description::new(width, height, format);
+        if N == 2 { spread(description, samples) } else { Image::from_sample_vec(description, samples) }
+    }
 }
 
 fn decode_error(what: &str, limits: &DecodeLimits, error: &ImageError) -> Error {

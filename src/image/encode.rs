@@ -12,17 +12,17 @@ use ::image::codecs::hdr::HdrEncoder;
 use ::image::codecs::jpeg::JpegEncoder;
 use ::image::codecs::openexr::OpenExrEncoder;
 use ::image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use ::image::codecs::pnm::{GraymapHeader, PixmapHeader, PnmEncoder, SampleEncoding};
+use ::image::codecs::pnm::PnmEncoder;
 use ::image::codecs::qoi::QoiEncoder;
 use ::image::codecs::tiff::TiffEncoder;
 use ::image::codecs::webp::WebPEncoder;
 use ::image::{ExtendedColorType, ImageEncoder};
 
 use super::codec::{FileFormat, guarded, reason};
-use super::convert::{linear_to_srgb, srgb_to_linear};
 use super::format::{AlphaMode, ColorSpace, PixelFormat, SampleType};
 use super::picture::Image;
 use crate::error::{Error, Result};
+use crate::maths::{linear_to_srgb, srgb_to_linear};
 
 /// How a picture is written. The default suits most uses.
 ///
@@ -37,8 +37,8 @@ pub struct EncodeOptions {
     pub jpeg_quality: u8,
     /// How hard PNG tries to be small; fast unless said otherwise.
     pub png_compression: PngCompression,
-    /// Write values as they are, even where the file's convention for linear light or sRGB differs from what the picture
-    /// is said to be. Off unless said otherwise.
+    /// Write values as they are, even where the file's convention for linear light or sRGB differs from what the
+    /// picture is said to be. Off unless said otherwise.
     pub values_as_stored: bool,
 }
 
@@ -87,8 +87,7 @@ impl Image {
     pub fn save_with(&self, path: impl AsRef<Path>, options: &EncodeOptions) -> Result<()> {
         let path = path.as_ref();
         let bytes = self.encode(FileFormat::from_path(path)?, options)?;
-        replace_file(path, &bytes)
-            .map_err(|error| Error::Io { path: path.to_path_buf(), message: error.to_string() })
+        replace_file(path, &bytes).map_err(|error| Error::Io { path: path.to_path_buf(), message: error.to_string() })
     }
 
     /// The bytes of a file of this format; see [`FileFormat`] for what is converted on the way.
@@ -103,7 +102,8 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Encode`] where the format cannot hold so large a picture; [`Error::BadParameter`] for options out of range.
+    /// [`Error::Encode`] where the format cannot hold so large a picture; [`Error::BadParameter`] for options out of
+    /// range.
     pub fn encode(&self, format: FileFormat, options: &EncodeOptions) -> Result<Vec<u8>> {
         if !(1..=100).contains(&options.jpeg_quality) {
             return Err(Error::BadParameter {
@@ -128,7 +128,8 @@ impl Image {
 fn check_size(image: &Image, format: FileFormat, what: &str) -> Result<()> {
     let largest = match format {
         FileFormat::Jpeg | FileFormat::Gif => 65535,
-        FileFormat::WebP => 16384,
+        // The format has room for 16384, but decoders (ours too) wrap that to 0, and libwebp stops here.
+        FileFormat::WebP => 16383,
         FileFormat::Bmp | FileFormat::OpenExr => i32::MAX as u32,
         _ => u32::MAX,
     };
@@ -205,17 +206,12 @@ fn write(image: &Image, format: FileFormat, options: &EncodeOptions, what: &str)
         FileFormat::Bmp => BmpEncoder::new(&mut file).write_image(&pixels, width, height, color),
         FileFormat::Gif => GifEncoder::new_with_speed(&mut file, GIF_SPEED).write_image(&pixels, width, height, color),
         FileFormat::Qoi => QoiEncoder::new(&mut file).write_image(&pixels, width, height, color),
+        FileFormat::Pnm | FileFormat::Pgm | FileFormat::Ppm if !image.format().has_alpha() => {
+            file.get_mut().extend(netpbm(image, &pixels));
+            Ok(())
+        }
         FileFormat::Pnm | FileFormat::Pgm | FileFormat::Ppm | FileFormat::Pam => {
-            let encoding = SampleEncoding::Binary;
-            let maximum = if image.format().sample() == SampleType::U8 { 255 } else { 65535 };
-            let encoder = PnmEncoder::new(&mut file);
-            let encoder = match image.format().channels() {
-                _ if format == FileFormat::Pam => encoder,
-                1 => encoder.with_header(GraymapHeader { encoding, width, height, maxwhite: maximum }.into()),
-                3 => encoder.with_header(PixmapHeader { encoding, width, height, maxval: maximum }.into()),
-                _ => encoder,
-            };
-            encoder.write_image(&pixels, width, height, color)
+            PnmEncoder::new(&mut file).write_image(&pixels, width, height, color)
         }
         FileFormat::OpenExr => OpenExrEncoder::new(&mut file).write_image(&pixels, width, height, color),
         FileFormat::Hdr => HdrEncoder::new(&mut file).write_image(&radiance(&pixels), width, height, color),
@@ -250,6 +246,20 @@ fn extended_color_type(format: PixelFormat) -> ExtendedColorType {
     }
 }
 
+/// Grey (P5) or colour (P6), which the `image` crate writes in 8 bit only. Samples of 16 bit are big-endian.
+fn netpbm(image: &Image, pixels: &[u8]) -> Vec<u8> {
+    let magic = if image.format().channels() == 1 { "P5" } else { "P6" };
+    let wide = image.format().sample() == SampleType::U16;
+    let maximum = if wide { 65535 } else { 255 };
+    let mut file = format!("{magic}\n{} {}\n{maximum}\n", image.width(), image.height()).into_bytes();
+    if wide {
+        file.extend(pixels.as_chunks().0.iter().flat_map(|&sample| u16::from_ne_bytes(sample).to_be_bytes()));
+    } else {
+        file.extend_from_slice(pixels);
+    }
+    file
+}
+
 /// Floats that the RGBE encoder can take: its exponent has eight bits and wraps where they do not suffice, and infinity
 /// overflows it. Negative light is black, which is all that the format can say.
 fn radiance(pixels: &[u8]) -> Vec<u8> {
@@ -263,9 +273,9 @@ fn radiance(pixels: &[u8]) -> Vec<u8> {
     pixels.as_chunks::<4>().0.iter().flat_map(sample).collect()
 }
 
-/// Adds the ExtraSamples tag, which says that alpha is straight. The encoder leaves it out, and libtiff then takes alpha
-/// for premultiplied. The encoder writes a classic little- or big-endian file as the machine is, with its one directory
-/// last; a copy with one entry more is put behind it.
+/// Adds the ExtraSamples tag, which says that alpha is straight. The encoder leaves it out, and libtiff then takes
+/// alpha for premultiplied. The encoder writes a classic little- or big-endian file as the machine is, with its one
+/// directory last; a copy with one entry more is put behind it.
 fn declare_alpha(file: &mut Vec<u8>) {
     if let Some((offset, directory)) = directory_with_alpha(file) {
         // Directories begin at even offsets.
@@ -277,8 +287,8 @@ fn declare_alpha(file: &mut Vec<u8>) {
     }
 }
 
-/// Where the new directory goes and what it holds. `None` leaves the file as it is, which is valid too: a file too large
-/// for 32-bit offsets, or an encoder that has learnt to write the tag or another layout.
+/// Where the new directory goes and what it holds. `None` leaves the file as it is, which is valid too: a file too
+/// large for 32-bit offsets, or an encoder that has learnt to write the tag or another layout.
 fn directory_with_alpha(file: &[u8]) -> Option<(usize, Vec<u8>)> {
     const EXTRA_SAMPLES: u16 = 338;
     const SHORT: u16 = 3;

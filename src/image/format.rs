@@ -1,5 +1,5 @@
-//! What the bytes of a picture mean: sample type, channels, alpha, transfer curve, and [`Description`], which says all of
-//! it at once. Programs are compiled for a `Description`, so nothing here knows pixels, files or devices.
+//! What the bytes of a picture mean: sample type, channels, alpha, transfer curve, and [`Description`], which says all
+//! of it at once. Programs are compiled for a `Description`, so nothing here knows pixels, files or devices.
 
 use std::fmt;
 use std::str::FromStr;
@@ -305,8 +305,8 @@ impl Description {
     /// Whether a picture like this can exist.
     ///
     /// # Errors
-    /// [`Error::BadImage`]: no pixels, more bytes than can be addressed, or an alpha mode that the format has no channel
-    /// for.
+    /// [`Error::BadImage`]: no pixels, more bytes than can be addressed, or an alpha mode that the format has no
+    /// channel for.
     pub fn check(&self) -> Result<()> {
         if self.width == 0 || self.height == 0 {
             return Err(Error::BadImage(format!("{self} has no pixels")));

@@ -1,6 +1,6 @@
-//! What a file says and the codecs keep to themselves, read from the bytes without decoding: whether a JPEG is all there,
-//! whether an OpenEXR header can be trusted with memory, whether a TIFF's alpha is premultiplied. Everything here reads
-//! hostile bytes, so every access is checked, and a file that makes no sense is left to the codec to refuse.
+//! What a file says and the codecs keep to themselves, read from the bytes without decoding: whether a JPEG is all
+//! there, whether an OpenEXR header can be trusted with memory, what a TIFF says of its alpha and colours. Everything
+//! here reads hostile bytes, so every access is checked, and a file that makes no sense is left to the codec to refuse.
 
 use super::decode::DecodeLimits;
 use crate::error::{Error, Result};
@@ -53,8 +53,8 @@ impl<'a> Reader<'a> {
 /// Whether a JPEG has its end-of-image marker. The decoder fills what is missing with grey and reports success; half a
 /// photograph should be an error.
 pub(super) fn jpeg_is_complete(bytes: &[u8]) -> bool {
-    // The usual end, perhaps padded. Otherwise something follows the picture (another one, a film), and the marker has to
-    // be found by walking.
+    // The usual end, perhaps padded. Otherwise something follows the picture (another one, a film), and the marker has
+    // to be found by walking.
     let end = bytes.iter().rposition(|&byte| byte != 0 && !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
     bytes.get(..end).is_some_and(|bytes| bytes.ends_with(&[0xff, 0xd9])) || jpeg_end(bytes).is_some()
 }
@@ -90,8 +90,8 @@ fn jpeg_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
-/// Refuses OpenEXR headers whose blocks would not fit in the limits. The decoder sizes its buffers by the data window, the
-/// tiles and the channels before it reads a pixel, and these need not agree with the size of the picture.
+/// Refuses OpenEXR headers whose blocks would not fit in the limits. The decoder sizes its buffers by the data window,
+/// the tiles and the channels before it reads a pixel, and these need not agree with the size of the picture.
 pub(super) fn check_exr(bytes: &[u8], limits: &DecodeLimits) -> Result<()> {
     let mut found = Ok(());
     // `None` is a header that ends too early: the decoder says so better.
@@ -178,13 +178,41 @@ fn walk_exr(bytes: &[u8], mut visit: impl FnMut(ExrLayer)) -> Option<()> {
 
 /// Whether a TIFF's first picture says that its alpha is associated, that is premultiplied.
 pub(super) fn tiff_is_premultiplied(bytes: &[u8]) -> bool {
-    tiff_extra_sample(bytes) == Some(1)
-}
-
-/// The first value of the ExtraSamples tag in the first directory.
-fn tiff_extra_sample(bytes: &[u8]) -> Option<u16> {
     const EXTRA_SAMPLES: u16 = 338;
     const SHORT: u16 = 3;
+    const ASSOCIATED_ALPHA: u16 = 1;
+    tiff_entry(bytes, EXTRA_SAMPLES).is_some_and(|mut entry| {
+        // One or two values lie in the entry itself; nobody writes more than one alpha.
+        entry.kind == SHORT && entry.count <= 2 && entry.value.u16() == Some(ASSOCIATED_ALPHA)
+    })
+}
+
+/// The ICC profile of a TIFF's first picture. The decoder has it as well, but measures it by the limit for pixels, so
+/// that small pictures lose theirs.
+pub(super) fn tiff_profile(bytes: &[u8]) -> Option<&[u8]> {
+    const ICC_PROFILE: u16 = 34675;
+    const BYTE: u16 = 1;
+    const UNDEFINED: u16 = 7;
+    let mut entry = tiff_entry(bytes, ICC_PROFILE).filter(|entry| [BYTE, UNDEFINED].contains(&entry.kind))?;
+    let length = usize::try_from(entry.count).ok()?;
+    if length <= entry.value.bytes.len() {
+        return entry.value.take(length);
+    }
+    let start = usize::try_from(if entry.big { entry.value.u64()? } else { entry.value.u32()?.into() }).ok()?;
+    bytes.get(start..start.checked_add(length)?)
+}
+
+/// One entry of a TIFF directory. `value` holds the values if they fit in there (4 bytes, 8 in a BigTIFF), else their
+/// offset.
+struct TiffEntry<'a> {
+    big: bool,
+    kind: u16,
+    count: u64,
+    value: Reader<'a>,
+}
+
+/// The entry of this tag in the first directory.
+fn tiff_entry(bytes: &[u8], wanted: u16) -> Option<TiffEntry<'_>> {
     let mut header = Reader { bytes, little_endian: bytes.starts_with(b"II") };
     header.take(2)?;
     let big = match header.u16()? {
@@ -204,11 +232,9 @@ fn tiff_extra_sample(bytes: &[u8]) -> Option<u16> {
     for _ in 0..entries {
         let (tag, kind) = (directory.u16()?, directory.u16()?);
         let count = if big { directory.u64()? } else { directory.u32()?.into() };
-        let inline = if big { 8 } else { 4 };
-        let mut value = Reader { bytes: directory.take(inline)?, ..directory };
-        // More values than fit inline lie elsewhere; nobody writes more than one alpha.
-        if tag == EXTRA_SAMPLES {
-            return if kind == SHORT && (1..=2).contains(&count) { value.u16() } else { None };
+        let value = Reader { bytes: directory.take(if big { 8 } else { 4 })?, ..directory };
+        if tag == wanted {
+            return Some(TiffEntry { big, kind, count, value });
         }
     }
     None

@@ -1,6 +1,6 @@
-//! [`Image`], which owns pixels, and [`ImageView`], which borrows them. Both are checked once, when they are made; after
-//! that no access can fail or panic. Where the memory came from (a `Vec`, a pooled staging buffer, a mapped file) and what
-//! becomes of it is hidden behind an `Arc`; nothing here knows files or devices.
+//! [`Image`], which owns pixels, and [`ImageView`], which borrows them. Both are checked once, when they are made;
+//! after that no access can fail or panic. Where the memory came from (a `Vec`, a pooled staging buffer, a mapped file)
+//! and what becomes of it is hidden behind an `Arc`; nothing here knows files or devices.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,8 @@ pub struct Image {
     icc_profile: Option<Arc<[u8]>>,
 }
 
-/// A vector of samples that lends itself as bytes, so that 16-bit and float pixels keep their alignment and are not copied.
+/// A vector of samples that lends itself as bytes, so that 16-bit and float pixels keep their alignment and are not
+/// copied.
 struct Samples<T>(Vec<T>);
 
 impl<T: bytemuck::Pod> AsRef<[u8]> for Samples<T> {
@@ -43,8 +44,8 @@ impl<T: bytemuck::Pod> AsRef<[u8]> for Samples<T> {
 }
 
 impl Image {
-    /// A picture from tightly packed rows: `bytes` holds exactly `width * height * bytes_per_pixel`. Samples of more than
-    /// one byte are in the byte order of the machine.
+    /// A picture from tightly packed rows: `bytes` holds exactly `width * height * bytes_per_pixel`. Samples of more
+    /// than one byte are in the byte order of the machine.
     ///
     /// # Errors
     /// [`Error::BadImage`]: no pixels, or another number of bytes.
@@ -86,7 +87,7 @@ impl Image {
     pub fn from_sample_vec<T: bytemuck::Pod + Send + Sync>(description: Description, samples: Vec<T>) -> Result<Image> {
         let sample = description.format.sample().bytes();
         // A type of no size would divide by nothing; one that is no multiple is a mix-up of u16 and f32, say.
-        if size_of::<T>() == 0 || size_of::<T>() % sample != 0 {
+        if size_of::<T>() == 0 || !size_of::<T>().is_multiple_of(sample) {
             let type_name = std::any::type_name::<T>();
             return Err(Error::BadImage(format!(
                 "{} has samples of {sample} bytes, {type_name} is not made of them",
@@ -98,8 +99,8 @@ impl Image {
     }
 
     /// A picture in memory that somebody else provides and gets back when the last clone is dropped: a pooled staging
-    /// buffer, a mapped file. `pixels` must give the same bytes each time it is asked; if it does not, rows come out empty
-    /// or changed, but nothing panics.
+    /// buffer, a mapped file. `pixels` must give the same bytes each time it is asked; if it does not, rows come out
+    /// empty or changed, but nothing panics.
     ///
     /// # Errors
     /// [`Error::BadImage`]: no pixels, a stride shorter than a row, too few bytes.
@@ -113,7 +114,10 @@ impl Image {
     }
 
     /// A picture from as many samples as the description, already checked, calls for.
-    pub(super) fn from_exact_samples<T: bytemuck::Pod + Send + Sync>(description: Description, samples: Vec<T>) -> Image {
+    pub(super) fn from_exact_samples<T: bytemuck::Pod + Send + Sync>(
+        description: Description,
+        samples: Vec<T>,
+    ) -> Image {
         debug_assert_eq!(size_of_val(samples.as_slice()), description.byte_count());
         let stride = description.row_bytes();
         Image { description, stride, pixels: Arc::new(Samples(samples)), icc_profile: None }
@@ -204,8 +208,8 @@ impl Image {
     }
 }
 
-/// Whether a profile's own colour space (ICC.1 table 17: the signature at byte 16) is that of the format's channels. A grey
-/// profile on a colour picture, or a CMYK one on what was decoded to RGB, makes other programs refuse the file.
+/// Whether a profile's own colour space (ICC.1 table 17: the signature at byte 16) is that of the format's channels. A
+/// grey profile on a colour picture, or a CMYK one on what was decoded to RGB, makes other programs refuse the file.
 /// Signatures that are neither are let through: the profile is carried, not judged.
 pub(super) fn profile_fits(profile: &[u8], format: PixelFormat) -> bool {
     let wrong: [&[u8]; 2] = if format.channels() == 1 { [b"RGB ", b"CMYK"] } else { [b"GRAY", b"CMYK"] };

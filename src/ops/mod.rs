@@ -19,6 +19,42 @@ registry! {
     gaussian_blur
     premultiply
     unpremultiply
+    brightness
+    contrast
+    levels
+    curves
+    saturation
+    hue_rotate
+    invert
+    sepia
+    threshold
+    color_matrix
+    lut3d
+    srgb_to_linear
+    linear_to_srgb
+    blend
+    solid
+    checkerboard
+    linear_gradient
+    radial_gradient
+    box_blur
+    convolve
+    sobel
+    unsharp
+    bilateral
+    median
+    resize
+    crop
+    pad
+    flip
+    rotate90
+    affine
+    perspective
+    histogram
+    mean
+    min_max
+    auto_levels
+    equalize
 }
 
 /// The operator of this name.

@@ -7,6 +7,8 @@ mod memory;
 pub mod recording;
 pub mod report;
 
+pub(crate) use cost::{COLUMN, own_cost};
+pub(crate) use fuse::UNIFORM_TAPS;
 pub use fuse::plan;
 pub use recording::{Limits, TexelFormat, TextureLayout};
 pub use report::Report;

@@ -7,6 +7,9 @@ use std::sync::LazyLock;
 const TEXTS: &[&str] = &[
     include_str!("../../wgsl/lib/maths.wgsl"),
     include_str!("../../wgsl/lib/half.wgsl"),
+    include_str!("../../wgsl/lib/strip.wgsl"),
+    include_str!("../../wgsl/lib/edges.wgsl"),
+    include_str!("../../wgsl/lib/packing.wgsl"),
 ];
 
 static DECLARATIONS: LazyLock<Vec<Declaration>> =

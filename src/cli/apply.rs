@@ -1,0 +1,183 @@
+//! `apply`: one picture through a chain to a file, or many to a folder with a bounded number in flight.
+
+use super::frame::{Runner, Times};
+use super::output::{Target, protect};
+use super::{Common, Encoding, Failure, Outcome, say};
+use cyanotype::image::FileFormat;
+use cyanotype::GraphData;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One picture in, one out.
+struct Job {
+    input: PathBuf,
+    target: Target,
+}
+
+/// Most pictures in flight unless asked for more: each takes memory, and past a few cores the disk is what is waited for.
+const JOBS: usize = 8;
+
+pub fn run(
+    common: &Common,
+    mut arguments: Vec<OsString>,
+    encoding: &Encoding,
+    extension: Option<&str>,
+    jobs: Option<u16>,
+) -> Outcome {
+    let usage = || Failure::Usage("apply needs a picture, a file or folder to write, and a chain".into());
+    let chain = arguments.pop().ok_or_else(usage)?;
+    let output = PathBuf::from(arguments.pop().ok_or_else(usage)?);
+    let inputs: Vec<PathBuf> = arguments.into_iter().map(PathBuf::from).collect();
+    let Some(chain) = chain.to_str() else { return Err(Failure::Usage("the chain is no valid text".into())) };
+    let data = common.chain(chain)?;
+    let (input_name, output_name) = single(&data)?;
+    let to_folder = inputs.len() > 1 || output.is_dir() || ends_with_separator(&output);
+    let jobs_given = jobs.map(usize::from);
+    let pictures = if to_folder {
+        in_folder(inputs, &output, extension)?
+    } else if extension.is_some() {
+        return Err(Failure::Usage("--extension is for outputs in a folder".into()));
+    } else {
+        let target = Target::new(&output)?;
+        inputs.into_iter().map(|input| Job { input, target: target.clone() }).collect()
+    };
+    let sources: Vec<&Path> = pictures.iter().map(|job| job.input.as_path()).collect();
+    let targets: Vec<&Path> = pictures.iter().filter_map(|job| job.target.path()).collect();
+    protect(&sources, &targets, common.overwrite)?;
+    if to_folder {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let jobs = jobs_given.unwrap_or(cores.min(JOBS)).min(pictures.len()).max(1);
+        std::fs::create_dir_all(&output)
+            .map_err(|error| Failure::Failed(format!("{}: {error}", output.display())))?;
+        let runner = Runner::new(common.context(jobs)?, data, common);
+        let one = |job: &Job| apply(&runner, job, &input_name, &output_name, encoding, common.time);
+        return many(&pictures, jobs, one);
+    }
+    let runner = Runner::new(common.context(1)?, data, common);
+    pictures.iter().try_for_each(|job| apply(&runner, job, &input_name, &output_name, encoding, common.time))
+}
+
+/// The one input, if there is one, and the one output.
+fn single(data: &GraphData) -> Outcome<(Option<String>, String)> {
+    let inputs: Vec<&str> = data.input_names().collect();
+    let (input, extra) = match inputs.as_slice() {
+        [] => (None, None),
+        [input] => (Some(input.to_string()), None),
+        [_, ..] => (None, Some(format!("{} inputs", inputs.len()))),
+    };
+    let extra = match data.outputs.as_slice() {
+        [_, _, ..] => Some(format!("{} outputs", data.outputs.len())),
+        _ => extra,
+    };
+    match (extra, data.outputs.first()) {
+        (None, Some(output)) => Ok((input, output.name.clone())),
+        (extra, _) => {
+            let extra = extra.unwrap_or_else(|| "no output".into());
+            Err(Failure::Usage(format!("the chain has {extra}; put it in a file and use `cyanotype run`")))
+        }
+    }
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().to_string_lossy().ends_with(std::path::is_separator)
+}
+
+/// A file in the folder for each input, of the same name.
+fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Outcome<Vec<Job>> {
+    if folder.exists() && !folder.is_dir() {
+        let message = format!("{} is no folder; several pictures need one", folder.display());
+        return Err(Failure::Usage(message));
+    }
+    let mut jobs = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let Some(name) = input.file_name() else {
+            return Err(Failure::Usage(format!("{} names no file", input.display())));
+        };
+        let mut path = folder.join(name);
+        if let Some(extension) = extension {
+            path.set_extension(extension.trim_start_matches('.'));
+        }
+        let target = match Target::new(&path) {
+            Ok(target) => target,
+            Err(_) if extension.is_none() => {
+                let hint = "its extension names no format that can be written; choose one with --extension";
+                return Err(Failure::Usage(format!("{}: {hint}", input.display())));
+            }
+            Err(_) => {
+                let known: Vec<&str> =
+                    FileFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect();
+                let message = format!("--extension: unknown format; known are {}, json", known.join(", "));
+                return Err(Failure::Usage(message));
+            }
+        };
+        jobs.push(Job { input, target });
+    }
+    Ok(jobs)
+}
+
+fn apply(
+    runner: &Runner,
+    job: &Job,
+    input: &Option<String>,
+    output: &str,
+    encoding: &Encoding,
+    say_times: bool,
+) -> Outcome {
+    let mut times = Times::default();
+    let inputs: Vec<(&str, &Path)> =
+        input.as_deref().map(|name| (name, job.input.as_path())).into_iter().collect();
+    let results = runner.run(&inputs, &mut times)?;
+    runner.write(&results, output, &job.target, encoding, &mut times)?;
+    if say_times {
+        times.say(&job.input.display().to_string());
+    }
+    Ok(())
+}
+
+/// Carries out all jobs, `at_once` of them at a time. A failure is said and does not stop the others.
+fn many(jobs: &[Job], at_once: usize, work: impl Fn(&Job) -> Outcome + Sync) -> Outcome {
+    let bar = ProgressBar::new(jobs.len() as u64); // drawn on standard error, and only where that is a terminal
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len}  {per_sec}  {eta} left  {msg}") {
+        bar.set_style(style);
+    }
+    let next = AtomicUsize::new(0);
+    let failed = AtomicUsize::new(0);
+    let usage = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    bar.set_message(job.input.file_name().unwrap_or_default().to_string_lossy().into_owned());
+                    let message = match work(job) {
+                        Ok(()) | Err(Failure::Closed) => None,
+                        Err(Failure::Told) => Some("failed".into()),
+                        Err(Failure::Failed(message)) => Some(message),
+                        Err(Failure::Usage(message)) => {
+                            usage.fetch_add(1, Ordering::Relaxed);
+                            Some(message)
+                        }
+                    };
+                    if let Some(message) = message {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                        bar.suspend(|| say(&format!("error: {}: {message}", job.input.display())));
+                    }
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    match failed.into_inner() {
+        0 => Ok(()),
+        // The graph itself is wrong, and so for each picture in the same way.
+        count if count == jobs.len() && usage.into_inner() == count => {
+            Err(Failure::Usage(format!("all {count} pictures failed")))
+        }
+        count => {
+            say(&format!("{count} of {} pictures failed", jobs.len()));
+            Err(Failure::Told)
+        }
+    }
+}

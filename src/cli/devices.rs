@@ -1,0 +1,64 @@
+//! `devices`: what could run a graph, what would, and why.
+
+use super::output::print;
+use super::{Common, Failure, Outcome};
+use cyanotype::{DeviceInfo, devices};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+pub fn run(common: &Common, as_json: bool) -> Outcome {
+    let backend = common.backend()?;
+    let found = devices();
+    // A backend that cannot be had is an answer here, not a failure.
+    let chosen = match common.context(1) {
+        Ok(context) => Ok(context.description()),
+        Err(Failure::Failed(message) | Failure::Usage(message)) => Err(message),
+        Err(other) => return Err(other),
+    };
+    if as_json {
+        let found = serde_json::to_value(&found)
+            .map_err(|error| Failure::Failed(format!("the devices cannot be written as JSON: {error}")))?;
+        let answer = match &chosen {
+            Ok(chosen) => json!({ "devices": found, "backend": backend, "chosen": chosen }),
+            Err(message) => json!({ "devices": found, "backend": backend, "chosen": Value::Null, "error": message }),
+        };
+        return print(|out| writeln!(out, "{answer:#}"));
+    }
+    print(|out| {
+        for device in &found {
+            write_device(out, device)?;
+        }
+        match &chosen {
+            Ok(chosen) => writeln!(out, "With --backend {backend}: {chosen}"),
+            Err(message) => writeln!(out, "With --backend {backend}: none; {message}"),
+        }
+    })
+}
+
+fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
+    writeln!(out, "{} ({}, {})", device.name, device.backend, device.kind)?;
+    if !device.driver.is_empty() {
+        writeln!(out, "  driver     {}", device.driver)?;
+    }
+    if device.backend != "cpu" {
+        writeln!(out, "  self-test  {}", device.unusable.as_deref().unwrap_or("passed"))?;
+    }
+    if device.software {
+        writeln!(out, "  note       a software rasteriser, slower than the CPU backend: used only when asked for by name")?;
+    }
+    if !device.features.is_empty() {
+        writeln!(out, "  features   {}", device.features.join(", "))?;
+    }
+    // The names as the library has them, so that a new limit shows up by itself.
+    let limits = serde_json::to_value(device.limits).unwrap_or_default(); // plain numbers: cannot fail
+    let unlimited = |value: &Value| value.as_u64().is_some_and(|value| value == u64::MAX || value == u64::from(u32::MAX));
+    let limits: Vec<String> = limits
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| !unlimited(value) && !value.as_array().is_some_and(|list| list.iter().all(unlimited)))
+        .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
+        .collect();
+    let limits = if limits.is_empty() { "none".to_string() } else { limits.join(", ") };
+    writeln!(out, "  limits     {limits}\n")
+}

@@ -1,0 +1,164 @@
+//! One run of a graph from files to files: decode, compile, run, encode. Measures each.
+
+use super::output::{Target, print, write_whole};
+use super::{Common, Encoding, Failure, Outcome, say};
+use cyanotype::graph::lower::lower;
+use cyanotype::image::EncodeOptions;
+use cyanotype::op::{Reduction, Step};
+use cyanotype::{Context, Description, FrameOptions, Graph, GraphData, Image, Program, Results};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// A graph on a context, compiled for whatever pictures come.
+pub struct Runner {
+    context: Context,
+    data: GraphData,
+    common: Common,
+    /// Programs by the pictures they were compiled for. In a folder most have one size.
+    programs: Mutex<HashMap<Vec<(String, Description)>, Arc<Program>>>,
+}
+
+/// Programs kept; each may hold buffers for its pictures on the device.
+const PROGRAMS_KEPT: usize = 8;
+
+/// Milliseconds of each stage, in order.
+#[derive(Default)]
+pub struct Times(Vec<(String, Option<f64>)>);
+
+impl Times {
+    /// Runs and measures.
+    pub fn measure<T>(&mut self, what: impl Into<String>, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.0.push((what.into(), Some(start.elapsed().as_secs_f64() * 1e3)));
+        result
+    }
+
+    /// Says all of them, on standard error.
+    pub fn say(&self, what: &str) {
+        let mut lines = format!("{what}:");
+        for (stage, time) in &self.0 {
+            lines += &match time {
+                Some(time) => format!("\n  {time:10.3} ms  {stage}"),
+                None => format!("\n  {:>13}  {stage}", "not measured"),
+            };
+        }
+        say(&lines);
+    }
+}
+
+impl Runner {
+    pub fn new(context: Context, data: GraphData, common: &Common) -> Self {
+        Runner { context, data, common: common.clone(), programs: Mutex::default() }
+    }
+
+    /// Runs the graph on pictures from files.
+    pub fn run(&self, inputs: &[(&str, &Path)], times: &mut Times) -> Outcome<Results> {
+        let mut pictures = Vec::with_capacity(inputs.len());
+        for (name, path) in inputs {
+            let picture = times.measure(format!("decode {}", path.display()), || Image::open(path))?;
+            pictures.push((*name, picture));
+        }
+        let described: Vec<(String, Description)> =
+            pictures.iter().map(|(name, picture)| (name.to_string(), picture.description())).collect();
+        let program = times.measure("compile", || self.program(described))?;
+        let borrowed: Vec<(&str, &Image)> = pictures.iter().map(|(name, picture)| (*name, picture)).collect();
+        let options = FrameOptions { profile: self.common.time, ..FrameOptions::default() };
+        let results = times.measure("run", || program.run_with(&borrowed, options))?;
+        if let Some(timings) = results.timings() {
+            // What the whole run consists of, as far as the backend knows.
+            times.0.push(("  upload".into(), Some(timings.upload_ms)));
+            for (label, time) in &timings.passes {
+                times.0.push((format!("  pass {label}"), *time));
+            }
+            times.0.push(("  readback".into(), Some(timings.readback_ms)));
+        }
+        Ok(results)
+    }
+
+    fn program(&self, described: Vec<(String, Description)>) -> Outcome<Arc<Program>> {
+        // A poisoned lock means that another thread panicked while compiling; the map is whole all the same. Compiling
+        // under the lock: pictures of the same size wait for one program instead of each making its own.
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(&described) {
+            return Ok(Arc::clone(program));
+        }
+        let inputs: Vec<(&str, Description)> =
+            described.iter().map(|(name, description)| (name.as_str(), *description)).collect();
+        let graph = Graph::from_data(self.data.clone());
+        let program = Arc::new(self.context.compile_with(&graph, &inputs, &self.common.options())?);
+        if programs.len() >= PROGRAMS_KEPT {
+            programs.clear();
+        }
+        programs.insert(described, Arc::clone(&program));
+        Ok(program)
+    }
+
+    /// Writes an output where it belongs.
+    pub fn write(
+        &self,
+        results: &Results,
+        name: &str,
+        target: &Target,
+        encoding: &Encoding,
+        times: &mut Times,
+    ) -> Outcome {
+        match (results.is_picture(name), target) {
+            (true, Target::Picture(path)) => {
+                let options = EncodeOptions { jpeg_quality: encoding.quality, ..EncodeOptions::default() };
+                let image = results.image(name)?;
+                Ok(times.measure(format!("encode {}", path.display()), || image.save_with(path, &options))?)
+            }
+            (true, _) => Err(Failure::Usage(format!("output '{name}' is a picture; name a picture file for it"))),
+            (false, Target::Picture(path)) => Err(Failure::Usage(format!(
+                "output '{name}' is numbers, which {} cannot hold; name a .json file, or '-' for standard output",
+                path.display()
+            ))),
+            (false, Target::Numbers(path)) => write_whole(path, self.numbers(results, name)?.as_bytes()),
+            (false, Target::Standard) => {
+                let numbers = self.numbers(results, name)?;
+                print(|out| out.write_all(numbers.as_bytes()))
+            }
+        }
+    }
+
+    /// A list of entries of four numbers, an entry to a line.
+    fn numbers(&self, results: &Results, name: &str) -> Outcome<String> {
+        let counts = self.is_counts(name);
+        let entries = results.numbers(name)?;
+        let lines: Vec<String> = entries
+            .iter()
+            .map(|entry| {
+                let values: Vec<Value> = entry
+                    .iter()
+                    .map(|word| if counts { json!(word) } else { number(f32::from_bits(*word)) })
+                    .collect();
+                format!("  {}", Value::Array(values))
+            })
+            .collect();
+        Ok(format!("[\n{}\n]\n", lines.join(",\n")))
+    }
+
+    /// Whether an output's words are whole numbers, as those of a histogram, or floats. What made them says.
+    fn is_counts(&self, name: &str) -> bool {
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(inputs) = programs.keys().next() else { return false };
+        let inputs: Vec<(&str, Description)> =
+            inputs.iter().map(|(name, description)| (name.as_str(), *description)).collect();
+        // It has been lowered before, for the program, so this does not fail.
+        let Ok(lowered) = lower(&self.data, &inputs) else { return false };
+        lowered
+            .outputs
+            .iter()
+            .find(|output| output.name == name)
+            .is_some_and(|output| matches!(lowered.node(output.value).step, Step::Reduce(Reduction::Histogram)))
+    }
+}
+
+/// A float as JSON, by its shortest digits.
+pub fn number(value: f32) -> Value {
+    value.to_string().parse::<f64>().ok().and_then(serde_json::Number::from_f64).map_or(Value::Null, Value::Number)
+}

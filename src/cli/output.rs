@@ -1,0 +1,108 @@
+//! Where results go: standard output, which may be closed at any time, and files, which appear whole or not at all. And what
+//! must not be overwritten.
+
+use super::{Failure, Outcome};
+use cyanotype::image::FileFormat;
+use std::fs;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes to standard output. A reader that has gone is no failure.
+pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome {
+    let mut standard = BufWriter::new(io::stdout().lock());
+    write(&mut standard).and_then(|()| standard.flush()).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::Failed(format!("standard output: {error}")),
+    })
+}
+
+/// Where an output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A picture file.
+    Picture(PathBuf),
+    /// A file of numbers as JSON.
+    Numbers(PathBuf),
+    /// Numbers as JSON to standard output.
+    Standard,
+}
+
+impl Target {
+    /// What a path on the command line stands for.
+    pub fn new(path: &Path) -> Outcome<Target> {
+        if path.as_os_str() == "-" {
+            return Ok(Target::Standard);
+        }
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+            return Ok(Target::Numbers(path.to_path_buf()));
+        }
+        match FileFormat::from_path(path) {
+            Ok(_) => Ok(Target::Picture(path.to_path_buf())),
+            Err(error) => Err(Failure::Usage(error.to_string())),
+        }
+    }
+
+    /// Its file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Target::Picture(path) | Target::Numbers(path) => Some(path),
+            Target::Standard => None,
+        }
+    }
+}
+
+/// Refuses outputs that are an input, by any name (other spelling, symbolic or hard link), and two outputs in one file.
+pub fn protect(inputs: &[&Path], outputs: &[&Path], overwrite: bool) -> Outcome {
+    for (index, output) in outputs.iter().enumerate() {
+        if !overwrite && let Some(input) = inputs.iter().find(|input| is_same(input, output)) {
+            let (input, output) = (input.display(), output.display());
+            return Err(Failure::Usage(format!("{output} is the input {input}; give --overwrite to replace it")));
+        }
+        if let Some(other) = outputs.iter().take(index).find(|other| *other == output || is_same(other, output)) {
+            let (other, output) = (other.display(), output.display());
+            return Err(Failure::Usage(format!("two outputs go to one file, {other} and {output}")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether both paths lead to one file. A file that does not exist yet is nobody's.
+fn is_same(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino(), data.is_file()));
+        // Pipes and devices have no content to lose.
+        if let (Some(one), Some(other)) = (identity(one), identity(other)) {
+            return one == other && one.2;
+        }
+        false
+    }
+    #[cfg(not(unix))]
+    {
+        match (fs::canonicalize(one), fs::canonicalize(other)) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// Writes a file under a temporary name beside it and renames that.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Outcome {
+    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+    // Through a symbolic link to the file, as pictures are written; a new file has no other path.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if fs::metadata(&target).is_ok_and(|old| !old.is_file()) {
+        // A pipe or a device cannot be replaced, only written to. (A folder refuses.)
+        return fs::OpenOptions::new().write(true).open(&target).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+    }
+    let mut name = target.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = target.with_file_name(name);
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
+    if written.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(failed)
+}

@@ -1,0 +1,601 @@
+//! A program: a graph compiled for given inputs on a context. It runs, changes parameters and explains itself.
+
+use crate::context::{Backend, Context};
+use crate::error::{Error, Result, nearest};
+use crate::graph::lower::{Lowered, OutputKind, lower};
+use crate::graph::simplify::{Decisions, simplify, structure, without_dead};
+use crate::graph::{GraphData, ParameterHandle};
+use crate::image::{Description, Image, ImageView};
+use crate::op::{Argument, Rows};
+use crate::plan::recording::{Command, Limits, Recording};
+use crate::plan::{Options, Plan, Report};
+use crate::{cpu, plan, shader};
+use futures_intrusive::channel::shared::oneshot_channel;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// A compiled graph. Cheap to share between threads by reference.
+#[derive(Debug)]
+pub struct Program {
+    context: Context,
+    inputs: Vec<(String, Description)>,
+    options: Options,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    data: GraphData,
+    decisions: Decisions,
+    current: Arc<Compiled>,
+    /// Programs of other structures that `set` has led to, by structure.
+    others: HashMap<String, Arc<Compiled>>,
+}
+
+/// One structure, ready to run with one set of numbers.
+struct Compiled {
+    structure: String,
+    graph: Arc<Lowered>,
+    plan: Arc<Plan>,
+    runner: Runner,
+}
+
+impl std::fmt::Debug for Compiled {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Compiled({} passes)", self.plan.passes.len())
+    }
+}
+
+#[derive(Clone)]
+enum Runner {
+    Cpu,
+    #[cfg(feature = "gpu")]
+    Gpu { loaded: Arc<crate::gpu::Loaded>, data: Arc<[crate::gpu::DispatchData]> },
+}
+
+/// Structures kept for a program whose structural parameters go back and forth.
+const STRUCTURES_KEPT: usize = 16;
+
+/// What to do when as many frames are in flight as the context allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenFull {
+    /// Wait until one is finished.
+    #[default]
+    Wait,
+    /// Answer [`Error::Busy`].
+    Busy,
+}
+
+/// A picture given to a run: an [`Image`], whose pixels are shared, or a borrowed [`ImageView`].
+///
+/// A submitted frame outlives the call, so the pixels of a view are copied for it once; an `Image` (also one made by
+/// [`Image::from_shared`] around memory of your own) is not. A run on the CPU copies neither.
+#[derive(Debug, Clone)]
+pub enum Picture<'a> {
+    Image(Image),
+    View(ImageView<'a>),
+}
+
+impl From<&Image> for Picture<'_> {
+    fn from(image: &Image) -> Self {
+        Picture::Image(image.clone())
+    }
+}
+
+impl From<Image> for Picture<'_> {
+    fn from(image: Image) -> Self {
+        Picture::Image(image)
+    }
+}
+
+impl<'a> From<ImageView<'a>> for Picture<'a> {
+    fn from(view: ImageView<'a>) -> Self {
+        Picture::View(view)
+    }
+}
+
+impl<'a> Picture<'a> {
+    fn description(&self) -> Description {
+        match self {
+            Picture::Image(image) => image.description(),
+            Picture::View(view) => view.description(),
+        }
+    }
+
+    fn into_image(self) -> Image {
+        match self {
+            Picture::Image(image) => image,
+            Picture::View(view) => view.to_image(),
+        }
+    }
+
+    fn view(&self) -> ImageView<'_> {
+        match self {
+            Picture::Image(image) => image.view(),
+            Picture::View(view) => *view,
+        }
+    }
+
+    fn icc_profile(&self) -> Option<Vec<u8>> {
+        match self {
+            Picture::Image(image) => image.icc_profile().map(<[u8]>::to_vec),
+            Picture::View(_) => None,
+        }
+    }
+}
+
+/// Where the time of a frame went, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Timings {
+    /// Copying pictures and parameters to where the device reads them.
+    pub upload_ms: f64,
+    /// Each pass under its operators' names; `None` where the device does not say.
+    pub passes: Vec<(String, Option<f64>)>,
+    /// Copying results back.
+    pub readback_ms: f64,
+    /// From the start of the work to its delivery.
+    pub total_ms: f64,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone)]
+pub struct Results {
+    outputs: Vec<(String, OutputValue)>,
+    timings: Option<Timings>,
+}
+
+#[derive(Debug, Clone)]
+enum OutputValue {
+    Picture(Image),
+    Numbers(Arc<[[u32; 4]]>),
+}
+
+impl Results {
+    /// The picture of an output.
+    pub fn image(&self, name: &str) -> Result<Image> {
+        match self.find(name)? {
+            OutputValue::Picture(image) => Ok(image.clone()),
+            OutputValue::Numbers(_) => Err(Error::UnknownName {
+                what: "picture output (this one is numbers)",
+                name: name.into(),
+                suggestion: None,
+            }),
+        }
+    }
+
+    /// The entries of a reduction's output as they lie in its buffer: for `histogram` 256 entries of (red, green, blue,
+    /// luma) counts, for `mean` and `min-max` see [`Reduction::Statistics`](crate::op::Reduction::Statistics).
+    pub fn numbers(&self, name: &str) -> Result<Arc<[[u32; 4]]>> {
+        match self.find(name)? {
+            OutputValue::Numbers(numbers) => Ok(Arc::clone(numbers)),
+            OutputValue::Picture(_) => Err(Error::UnknownName {
+                what: "numbers output (this one is a picture)",
+                name: name.into(),
+                suggestion: None,
+            }),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<&OutputValue> {
+        let names = || self.outputs.iter().map(|(name, _)| name.as_str());
+        self.outputs.iter().find(|(known, _)| known == name).map(|(_, value)| value).ok_or_else(|| {
+            Error::UnknownName { what: "output", name: name.into(), suggestion: nearest(name, names()) }
+        })
+    }
+
+    /// Names of the outputs, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether an output is a picture (else it is numbers).
+    pub fn is_picture(&self, name: &str) -> bool {
+        matches!(self.find(name), Ok(OutputValue::Picture(_)))
+    }
+
+    /// Where the time went, if the frame was [profiled](Program::submit_with).
+    pub fn timings(&self) -> Option<&Timings> {
+        self.timings.as_ref()
+    }
+}
+
+/// A frame in flight: a future of its [`Results`] that completes by itself, whoever awaits it, and may be dropped at any
+/// time.
+#[must_use = "the results arrive through it"]
+pub struct Readback(Pin<Box<dyn Future<Output = Result<Results>> + Send>>);
+
+impl std::fmt::Debug for Readback {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Readback")
+    }
+}
+
+impl Future for Readback {
+    type Output = Result<Results>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(context)
+    }
+}
+
+impl Readback {
+    /// Blocks until the results are there.
+    pub fn wait(self) -> Result<Results> {
+        pollster::block_on(self)
+    }
+}
+
+/// Options of one frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FrameOptions {
+    /// When as many frames are in flight as the context allows.
+    pub when_full: WhenFull,
+    /// Whether to measure where the time goes.
+    pub profile: bool,
+}
+
+/// A parameter to set: "node.parameter", or a [`ParameterHandle`].
+pub trait ParameterPath {
+    /// Finds it in the graph.
+    fn resolve(&self, graph: &GraphData) -> Result<ParameterHandle>;
+}
+
+impl ParameterPath for &str {
+    fn resolve(&self, graph: &GraphData) -> Result<ParameterHandle> {
+        graph.find_parameter(self)
+    }
+}
+
+impl ParameterPath for &ParameterHandle {
+    fn resolve(&self, _: &GraphData) -> Result<ParameterHandle> {
+        Ok((*self).clone())
+    }
+}
+
+impl Program {
+    pub(crate) fn new(
+        context: Context,
+        data: GraphData,
+        inputs: &[(&str, Description)],
+        options: &Options,
+    ) -> Result<Self> {
+        let lowered = lower(&data, inputs)?;
+        let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
+        let inputs = inputs.iter().map(|(name, description)| (name.to_string(), *description)).collect();
+        let current = compile(&context, simplified.graph, options, simplified.notes)?;
+        let state = State {
+            data,
+            decisions: simplified.decisions,
+            current: Arc::new(current),
+            others: HashMap::new(),
+        };
+        Ok(Program { context, inputs, options: *options, state: Mutex::new(state) })
+    }
+
+    fn current(&self) -> Arc<Compiled> {
+        Arc::clone(&self.state.lock().current)
+    }
+
+    /// What the program does and why: passes, textures, bytes, refusals. For a person.
+    pub fn explain(&self) -> String {
+        let compiled = self.current();
+        let device = match compiled.runner {
+            Runner::Cpu if self.context.is_gpu() => "CPU".into(),
+            _ => self.context.description(),
+        };
+        format!("on {device}\n{}", compiled.plan.report)
+    }
+
+    /// The same as data.
+    pub fn report(&self) -> Report {
+        self.current().plan.report.clone()
+    }
+
+    /// The plan that runs.
+    pub fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.current().plan)
+    }
+
+    /// The WGSL module of each dispatch, under the names of its operators. On the CPU: what a GPU would be given.
+    pub fn wgsl(&self) -> Result<Vec<(String, String)>> {
+        let compiled = self.current();
+        let recording = shader::record(&compiled.graph, &compiled.plan, &Limits::UNLIMITED)?;
+        Ok(recording
+            .commands
+            .into_iter()
+            .filter_map(|command| match command {
+                Command::Dispatch(dispatch) => Some((dispatch.label, dispatch.wgsl.to_string())),
+                Command::Clear { .. } => None,
+            })
+            .collect())
+    }
+
+    /// Whether it runs on the device of its context, rather than falling back to the CPU because of a limit.
+    pub fn is_on_gpu(&self) -> bool {
+        !matches!(self.current().runner, Runner::Cpu)
+    }
+
+    /// Changes a parameter, by "node.parameter" or by handle. Frames submitted later use it. Numbers change without a
+    /// recompile; a structural change (a radius, an edge mode) compiles once and is kept.
+    ///
+    /// # Errors
+    /// An unknown name, a value of the wrong type or out of range; the program is then as before.
+    pub fn set(&self, parameter: impl ParameterPath, value: impl Into<Argument>) -> Result<()> {
+        let mut state = self.state.lock();
+        let handle = parameter.resolve(&state.data)?;
+        let mut data = state.data.clone();
+        data.set(&handle, value.into())?;
+        let inputs: Vec<(&str, Description)> =
+            self.inputs.iter().map(|(name, description)| (name.as_str(), *description)).collect();
+        let lowered = lower(&data, &inputs)?;
+        let simplified =
+            if self.options.fuse { simplify(&lowered, Some(&state.decisions)) } else { without_dead(&lowered) };
+        let wanted = structure(&simplified.graph);
+        let known = if wanted == state.current.structure {
+            Some(Arc::clone(&state.current))
+        } else {
+            state.others.get(&wanted).map(Arc::clone)
+        };
+        let next = match known {
+            Some(known) => renumber(&known, simplified.graph)?,
+            None => compile(&self.context, simplified.graph, &self.options, simplified.notes)?,
+        };
+        state.decisions = simplified.decisions;
+        state.data = data;
+        let before = std::mem::replace(&mut state.current, Arc::new(next));
+        if before.structure != wanted {
+            if state.others.len() >= STRUCTURES_KEPT {
+                state.others.clear();
+            }
+            state.others.insert(before.structure.clone(), before);
+        }
+        Ok(())
+    }
+
+    /// The present value of a parameter.
+    pub fn get(&self, parameter: impl ParameterPath) -> Result<Argument> {
+        let state = self.state.lock();
+        let handle = parameter.resolve(&state.data)?;
+        state.data.get(&handle)
+    }
+
+    /// Runs and waits for the results.
+    pub fn run<'a, P>(&self, inputs: &[(&str, P)]) -> Result<Results>
+    where
+        P: Clone + Into<Picture<'a>>,
+    {
+        self.run_with(inputs, FrameOptions::default())
+    }
+
+    /// Runs and waits, with options.
+    pub fn run_with<'a, P>(&self, inputs: &[(&str, P)], options: FrameOptions) -> Result<Results>
+    where
+        P: Clone + Into<Picture<'a>>,
+    {
+        let compiled = self.current();
+        if let (Runner::Cpu, Backend::Cpu(bound)) = (&compiled.runner, self.context.backend()) {
+            // The caller waits anyway, so borrowed pixels can be used in place.
+            let pictures = self.pictures(inputs)?;
+            let _place = bound.take(options.when_full == WhenFull::Wait)?;
+            return run_on_cpu(&compiled, &pictures, options.profile);
+        }
+        self.submit_with(inputs, options)?.wait()
+    }
+
+    /// Starts a frame and returns at once with a future of its results. Waits only when as many frames are in flight as
+    /// the context allows.
+    pub fn submit<'a, P>(&self, inputs: &[(&str, P)]) -> Result<Readback>
+    where
+        P: Clone + Into<Picture<'a>>,
+    {
+        self.submit_with(inputs, FrameOptions::default())
+    }
+
+    /// Starts a frame, with options.
+    pub fn submit_with<'a, P>(&self, inputs: &[(&str, P)], options: FrameOptions) -> Result<Readback>
+    where
+        P: Clone + Into<Picture<'a>>,
+    {
+        let pictures = self.pictures(inputs)?;
+        let images: Vec<Image> = pictures.into_iter().map(Picture::into_image).collect();
+        let compiled = self.current();
+        match &compiled.runner {
+            Runner::Cpu => {
+                let place = match self.context.backend() {
+                    Backend::Cpu(bound) => Some(bound.take(options.when_full == WhenFull::Wait)?),
+                    #[cfg(feature = "gpu")]
+                    Backend::Gpu(device) => {
+                        device.check()?;
+                        None
+                    }
+                };
+                let compiled = Arc::clone(&compiled);
+                let (sender, receiver) = oneshot_channel();
+                rayon::spawn(move || {
+                    let pictures: Vec<Picture> = images.into_iter().map(Picture::Image).collect();
+                    let results = run_on_cpu(&compiled, &pictures, options.profile);
+                    drop(place);
+                    // The receiver may be gone: nobody wants the frame any more.
+                    let _ = sender.send(results);
+                });
+                Ok(Readback(Box::pin(async move {
+                    receiver.receive().await.unwrap_or_else(|| Err(Error::Device("the frame was dropped".into())))
+                })))
+            }
+            #[cfg(feature = "gpu")]
+            Runner::Gpu { loaded, data } => {
+                let when_full = match options.when_full {
+                    WhenFull::Wait => crate::gpu::WhenFull::Wait,
+                    WhenFull::Busy => crate::gpu::WhenFull::Busy,
+                };
+                let profile = images.first().and_then(|image| image.icc_profile().map(<[u8]>::to_vec));
+                let input = crate::gpu::FrameInput {
+                    sources: images,
+                    data: Some(Arc::clone(data)),
+                    profile: options.profile,
+                };
+                let ticket = loaded.device().submit(loaded, input, when_full)?;
+                let graph = Arc::clone(&compiled.graph);
+                Ok(Readback(Box::pin(async move { gpu_results(&graph, ticket.await?, profile) })))
+            }
+        }
+    }
+
+    /// The given pictures in the order of the compiled inputs, each checked against what it was compiled for.
+    fn pictures<'a, P>(&self, inputs: &[(&str, P)]) -> Result<Vec<Picture<'a>>>
+    where
+        P: Clone + Into<Picture<'a>>,
+    {
+        let compiled = self.current();
+        let wanted = &compiled.graph.inputs;
+        for (name, _) in inputs {
+            if !self.inputs.iter().any(|(known, _)| known == name) {
+                let suggestion = nearest(name, self.inputs.iter().map(|(name, _)| name.as_str()));
+                return Err(Error::UnknownName { what: "input", name: name.to_string(), suggestion });
+            }
+        }
+        let mut pictures = Vec::with_capacity(wanted.len());
+        for (name, expected) in wanted {
+            let Some((_, picture)) = inputs.iter().find(|(given, _)| given == name) else {
+                return Err(Error::Mismatch {
+                    input: name.clone(),
+                    expected: expected.to_string(),
+                    found: "nothing".into(),
+                });
+            };
+            let picture: Picture<'a> = picture.clone().into();
+            let found = picture.description();
+            if (found.width, found.height, found.format, found.alpha)
+                != (expected.width, expected.height, expected.format, expected.alpha)
+            {
+                let (expected, found) = (expected.to_string(), found.to_string());
+                return Err(Error::Mismatch { input: name.clone(), expected, found });
+            }
+            pictures.push(picture);
+        }
+        Ok(pictures)
+    }
+}
+
+/// Plans and, on a GPU, records and loads. A plan over the device's limits runs on the CPU instead, and says so.
+fn compile(context: &Context, graph: Lowered, options: &Options, mut notes: Vec<String>) -> Result<Compiled> {
+    let structure = structure(&graph);
+    let graph = Arc::new(graph);
+    #[cfg(feature = "gpu")]
+    if let Backend::Gpu(device) = context.backend() {
+        device.check()?;
+        let limits = device.limits();
+        let planned = plan::plan(&graph, options, &limits, notes.clone())
+            .and_then(|plan| Ok((shader::record(&graph, &plan, &limits)?, plan)));
+        match planned {
+            Ok((recording, plan)) => {
+                let data = dispatch_data(&recording);
+                let loaded = Arc::new(device.load(recording)?);
+                let runner = Runner::Gpu { loaded, data };
+                return Ok(Compiled { structure, graph, plan: Arc::new(plan), runner });
+            }
+            Err(Error::DeviceLimit(reason)) => {
+                log::warn!("running on the CPU: {reason}");
+                notes.push(format!("runs on the CPU instead of the device: {reason}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let _ = context;
+    let plan = plan::plan(&graph, options, &Limits::UNLIMITED, notes)?;
+    let mut kernels = graph.nodes.iter().filter_map(|node| node.step.kernel());
+    if let Some(kernel) = kernels.find(|kernel| matches!(kernel.rows, Rows::Missing)) {
+        return Err(Error::NoCpuCode { operator: kernel.name.to_string() });
+    }
+    Ok(Compiled { structure, graph, plan: Arc::new(plan), runner: Runner::Cpu })
+}
+
+/// The same program with other numbers.
+fn renumber(known: &Compiled, graph: Lowered) -> Result<Compiled> {
+    let graph = Arc::new(graph);
+    let runner = match &known.runner {
+        Runner::Cpu => Runner::Cpu,
+        #[cfg(feature = "gpu")]
+        Runner::Gpu { loaded, .. } => {
+            let recording = shader::record(&graph, &known.plan, &loaded.device().limits())?;
+            Runner::Gpu { loaded: Arc::clone(loaded), data: dispatch_data(&recording) }
+        }
+    };
+    Ok(Compiled { structure: known.structure.clone(), graph, plan: Arc::clone(&known.plan), runner })
+}
+
+#[cfg(feature = "gpu")]
+fn dispatch_data(recording: &Recording) -> Arc<[crate::gpu::DispatchData]> {
+    recording
+        .commands
+        .iter()
+        .filter_map(|command| match command {
+            Command::Dispatch(dispatch) => Some(crate::gpu::DispatchData {
+                uniforms: dispatch.uniforms.clone(),
+                table: dispatch.table.clone(),
+            }),
+            Command::Clear { .. } => None,
+        })
+        .collect()
+}
+
+#[cfg(feature = "gpu")]
+fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<Vec<u8>>) -> Result<Results> {
+    use crate::op::Extent;
+    use crate::plan::recording::PackedLayout;
+    let mut outputs = Vec::new();
+    for (output, bytes) in graph.outputs.iter().zip(frame.outputs) {
+        let value = match output.kind {
+            OutputKind::Picture(description) => {
+                let layout = PackedLayout {
+                    extent: Extent { width: description.width, height: description.height },
+                    bytes_per_pixel: description.format.bytes_per_pixel() as u32,
+                };
+                let mut image = Image::from_shared(description, layout.stride() as usize, bytes)?;
+                if let Some(profile) = &profile {
+                    image = image.with_icc_profile(profile.clone());
+                }
+                OutputValue::Picture(image)
+            }
+            OutputKind::Buffer { .. } => {
+                let entries = bytes.as_ref().as_ref().chunks_exact(16).map(bytemuck::pod_read_unaligned);
+                OutputValue::Numbers(entries.collect())
+            }
+        };
+        outputs.push((output.name.clone(), value));
+    }
+    let timings = frame.timings.map(|timings| Timings {
+        upload_ms: timings.upload_ms,
+        passes: timings.passes,
+        readback_ms: timings.readback_ms,
+        total_ms: timings.total_ms,
+    });
+    Ok(Results { outputs, timings })
+}
+
+fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Result<Results> {
+    let start = std::time::Instant::now();
+    let views: Vec<ImageView> = pictures.iter().map(Picture::view).collect();
+    let values = cpu::run(&compiled.graph, &compiled.plan, &views)?;
+    let icc_profile = pictures.first().and_then(Picture::icc_profile);
+    let outputs = compiled.graph.outputs.iter().zip(values).map(|(output, value)| {
+        let value = match value {
+            cpu::Output::Picture(image) => OutputValue::Picture(match &icc_profile {
+                Some(profile) => image.with_icc_profile(profile.clone()),
+                None => image,
+            }),
+            cpu::Output::Buffer(entries) => OutputValue::Numbers(entries.into()),
+        };
+        (output.name.clone(), value)
+    });
+    let outputs = outputs.collect();
+    let timings = profile.then(|| Timings {
+        total_ms: start.elapsed().as_secs_f64() * 1e3,
+        ..Timings::default()
+    });
+    Ok(Results { outputs, timings })
+}

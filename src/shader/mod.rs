@@ -1,0 +1,58 @@
+//! Shader text: one WGSL module for each pass of a plan, put together from the operators' functions and the skeletons of
+//! `wgsl/pass`, and the numbers that go with it. Plain text in, plain text out; no device is known here.
+
+mod check;
+mod formats;
+mod generate;
+pub mod library;
+mod reduce;
+pub mod source;
+
+pub use check::check_custom;
+pub use generate::{GROUP_HEIGHT, GROUP_WIDTH};
+
+use crate::error::Result;
+use crate::graph::lower::{Lowered, OutputKind};
+use crate::op::{Extent, Step, StepKind};
+use crate::plan::recording::{Command, Limits, OutputLayout, PackedLayout, Recording};
+use crate::plan::{Plan, Storage};
+
+/// Everything that a device needs to run a plan.
+pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording> {
+    let packed = |description: &crate::image::Description| PackedLayout {
+        extent: Extent { width: description.width, height: description.height },
+        bytes_per_pixel: description.format.bytes_per_pixel() as u32,
+    };
+    let mut recording = Recording {
+        sources: graph.inputs.iter().map(|(_, description)| packed(description)).collect(),
+        outputs: Vec::new(),
+        textures: plan.textures.clone(),
+        buffers: plan.buffers.iter().map(|length| u64::from(*length) * 16).collect(),
+        commands: Vec::new(),
+    };
+    for output in &graph.outputs {
+        recording.outputs.push(match output.kind {
+            OutputKind::Picture(description) => OutputLayout::Picture(packed(&description)),
+            OutputKind::Buffer { length } => {
+                let buffer = match plan.storage(output.value) {
+                    Some(Storage::Buffer(buffer)) => buffer,
+                    _ => 0, // numbers are always stored in a buffer by the plan
+                };
+                OutputLayout::Buffer { buffer, length }
+            }
+        });
+    }
+    for pass in &plan.passes {
+        let kind = pass.writes.first().map(|write| graph.node(write.value));
+        match kind.map(|node| (&node.step, node.step.kind())) {
+            Some((Step::Reduce(reduction), _)) => {
+                reduce::commands(graph, plan, pass, *reduction, &mut recording, limits)?;
+            }
+            Some((_, StepKind::Derive)) => {
+                recording.commands.push(Command::Dispatch(reduce::derive(graph, plan, pass)?));
+            }
+            _ => recording.commands.push(Command::Dispatch(generate::dispatch(graph, plan, pass)?)),
+        }
+    }
+    Ok(recording)
+}

@@ -1,0 +1,4 @@
+// One colour everywhere.
+fn solid(u: Solid) -> vec4f {
+    return u.color;
+}
