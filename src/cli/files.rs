@@ -4,6 +4,7 @@ use super::frame::{Runner, Times};
 use super::output::{Target, protect};
 use super::{Common, Encoding, Failure, Outcome, at_place};
 use cyanotype::error::nearest;
+use cyanotype::graph::NodeContent;
 use cyanotype::{Error, Graph, GraphData};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -128,11 +129,10 @@ fn needed_inputs(data: &GraphData) -> Vec<String> {
             }
         }
     }
-    let inputs: Vec<&str> = data.input_names().collect();
     data.nodes
         .iter()
         .zip(&needed)
-        .filter(|(node, needed)| **needed && inputs.contains(&node.name.as_str()))
+        .filter(|(node, needed)| **needed && node.content == NodeContent::Input)
         .map(|(node, _)| node.name.clone())
         .collect()
 }

@@ -10,7 +10,7 @@ pub(super) fn unpack(source: &ImageView<'_>, x: u32, y: u32, planes: PlanesMut<'
     let size = source.format().bytes_per_pixel();
     let start = x as usize * size;
     if let Some(bytes) = source.row(y).get(start..start + planes.len() * size) {
-        unpack_row(source.format(), bytes, planes);
+        unpack_row(source.format(), bytes, 0, [planes.r, planes.g, planes.b, planes.a]);
     }
 }
 
@@ -47,5 +47,5 @@ pub(super) fn unpack_planes<'p>(
 
 /// Packs pixels.
 pub(super) fn pack(planes: Planes<'_>, format: PixelFormat, bytes: &mut [u8]) {
-    pack_row(format, planes, bytes);
+    pack_row(format, [planes.r, planes.g, planes.b, planes.a], bytes);
 }

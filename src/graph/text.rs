@@ -32,7 +32,7 @@
 //! - A chain in parentheses starts from the picture that flows into the operator before it, so
 //!   `exposure 1 | blend (gaussian-blur 8) screen` blends the exposed picture with a blurred copy of itself. To start from
 //!   something else, name it: `blend (@in | gaussian-blur 8)`.
-//! - An operator at the start of a chain can be given its first picture by name as well: `blend backdrop=@a source=@b`.
+//! - An operator at the start of a chain can be given its first picture by name as well: `blend image=@a other=@b`.
 //! - Inside `linear(...)` every picture is linearised where it enters (what flows in, `@name`, generated ones), except
 //!   one that is an operator's `mask`, and the result is encoded again. A `linear` inside another adds nothing.
 //! - Without any `->` the last chain is the output `out`.
