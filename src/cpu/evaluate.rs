@@ -93,11 +93,6 @@ impl Slots {
         Planes { r: channel(0), g: channel(1), b: channel(2), a: channel(ALPHA) }
     }
 
-    /// Memory of a slot, between evaluations.
-    pub fn spare(&mut self) -> &mut [f32] {
-        self.slots.first_mut().map(Vec::as_mut_slice).unwrap_or_default()
-    }
-
     /// Sees to it that there are `length` ones.
     fn reserve_ones(&mut self, length: usize) {
         self.ones.resize(self.ones.len().max(length), 1.0);
@@ -192,7 +187,7 @@ fn run(
     match &operation.action {
         Action::Source(source) => {
             for row in 0..cell.height as usize {
-                packed::unpack(source, cell.x, cell.y + row as u32, out.planes(row * width, width));
+                packed::unpack(source, cell.x, cell.y + row as u32, layout, out.planes(row * width, width));
             }
         }
         Action::Stored(picture) => out.copy_from_picture(picture, cell),

@@ -102,14 +102,14 @@ fn fill_rows(
         }
         let source = run.source();
         match (stage.operations.as_slice(), memories.last_mut()) {
-            ([Operation { action: Action::Source(source_picture), layout, .. }], Some(memory))
+            ([Operation { action: Action::Source(picture), layout, .. }], Some(memory))
                 if *layout == plan.layout =>
             {
                 // Straight to where it is wanted, without the way through a slot.
-                let Memory { slots, block, .. } = memory;
                 for row in rows {
-                    let planes = block.rows_mut(row.slot).filter_map(|row| row.get_mut(run.at..run.at + source.len()));
-                    packed::unpack_planes(source_picture, source.start, row.row, *layout, planes, slots.spare());
+                    let planes = memory.block.rows_mut(row.slot);
+                    let planes = planes.filter_map(|plane| plane.get_mut(run.at..run.at + source.len()));
+                    packed::unpack_planes(picture, source.start, row.row, *layout, planes);
                 }
             }
             _ => evaluate_columns(stage, stages, memories, index, plan, rows, source, run.at),

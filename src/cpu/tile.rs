@@ -233,7 +233,7 @@ impl Sink for Writer<'_> {
                     Rows::Packed { format, bytes } => {
                         let size = format.bytes_per_pixel();
                         if let Some(bytes) = bytes.get_mut(start * size..(start + width) * size) {
-                            packed::pack(made, *format, bytes);
+                            packed::pack(made, result.layout, *format, bytes);
                         }
                     }
                     Rows::Planar { layout, planes } => {

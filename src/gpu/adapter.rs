@@ -217,18 +217,19 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
         name: info.name,
         backend,
         device_type,
-        driver: info.driver,
-        driver_info: info.driver_info,
         limits,
         all_limits: format!("{all_limits:#?}"),
         features: names.chain(downlevel_names).collect(),
         // On a discrete GPU the device would read pictures over the bus, again for each access.
         mappable: features.contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)
             && matches!(device_type, "integrated" | "cpu"),
-        // lavapipe writes both timestamps of a pass when the submit ends: microseconds for a pass of seconds.
+        // lavapipe writes both timestamps of a pass when the submit ends: microseconds for a pass of seconds. Its OpenGL
+        // sister tells the truth.
         timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY)
-            && !(device_type == "cpu" && backend == BackendName::Vulkan),
+            && !(backend == BackendName::Vulkan && info.driver == "llvmpipe"),
         unusable: unusable(&own_limits, &downlevel),
+        driver: info.driver,
+        driver_info: info.driver_info,
     }
 }
 

@@ -209,7 +209,7 @@ impl CustomOperator {
             words: values.iter().map(|value| value.to_bits()).collect(),
             table: None,
             // Unknown code: taken for a few cheap operators, so that it is not recomputed lightly.
-            cost: 4.0,
+            cost: 3.0,
             positional: true,
             identity: false,
             matrix: None,

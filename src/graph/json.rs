@@ -294,9 +294,16 @@ impl Scalar {
 /// [`Error::Shader`] for an operator of the user's own; [`Error::Limit`].
 pub fn parse(text: &str) -> Result<GraphData> {
     limited("length of the graph's JSON in bytes", text.len(), JSON_LIMIT)?;
-    check_version(text)?;
-    let document: Document = serde_json::from_str(text).map_err(parse_error)?;
-    build(document)
+    match serde_json::from_str::<Document>(text) {
+        Ok(document) => {
+            check_version(document.version)?;
+            build(document)
+        }
+        Err(error) => {
+            check_version(version_of(text).unwrap_or(VERSION))?;
+            Err(parse_error(error))
+        }
+    }
 }
 
 fn parse_error(error: serde_json::Error) -> Error {
@@ -313,19 +320,21 @@ fn limited(what: &str, found: usize, limit: usize) -> Result<()> {
     Err(Error::Limit { what: what.into(), found: found as u64, limit: limit as u64 })
 }
 
-/// A later version may have keys that this one does not know; then the version is the mistake to report.
-fn check_version(text: &str) -> Result<()> {
+/// The version of a text that is read no further. A later version may have keys that this one does not know; then the
+/// version is the mistake to report.
+fn version_of(text: &str) -> Option<u32> {
     #[derive(serde::Deserialize)]
     struct Versioned {
         version: u32,
     }
-    match serde_json::from_str::<Versioned>(text) {
-        Ok(Versioned { version }) if version != VERSION => {
-            Err(Error::BadGraph(format!("version {version} of the JSON form; this program reads version {VERSION}")))
-        }
-        // Whatever else is wrong is found again, with a better text.
-        _ => Ok(()),
+    serde_json::from_str::<Versioned>(text).ok().map(|versioned| versioned.version)
+}
+
+fn check_version(version: u32) -> Result<()> {
+    if version == VERSION {
+        return Ok(());
     }
+    Err(Error::BadGraph(format!("version {version} of the JSON form; this program reads version {VERSION}")))
 }
 
 fn build(document: Document) -> Result<GraphData> {

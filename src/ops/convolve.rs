@@ -96,7 +96,8 @@ fn sides(length: usize, width: usize) -> Result<(usize, usize)> {
     let columns = if width == 0 { length.isqrt() } else { width };
     let rows = length / columns.max(1);
     let odd = columns % 2 == 1 && rows % 2 == 1;
-    if odd && columns * rows == length && rows <= SIDE_LIMIT {
+    let square = columns == rows;
+    if odd && columns * rows == length && rows <= SIDE_LIMIT && (width != 0 || square) {
         return Ok((columns, rows));
     }
     let expected = match width {

@@ -31,7 +31,7 @@ pub static OPERATOR: Operator = Operator {
 
 kernel! {
     "linear-gradient", cost: 1.0,
-    pub struct LinearGradient { start: [f32; 4], end: [f32; 4], from: [f32; 2], direction: [f32; 2] }
+    pub struct LinearGradient { start: [f32; 4], end: [f32; 4], origin: [f32; 2], direction: [f32; 2] }
 }
 
 /// Farthest that a point may lie outside of the picture, in extents of the picture.
@@ -83,17 +83,17 @@ impl LinearGradient {
         let way = [to[0] - from[0], to[1] - from[1]];
         let square = way[0] * way[0] + way[1] * way[1];
         if square < NEAREST * NEAREST {
-            return LinearGradient { start: end, end, from: [0.0; 2], direction: [0.0; 2] };
+            return LinearGradient { start: end, end, origin: [0.0; 2], direction: [0.0; 2] };
         }
         let direction = [(way[0] / square) as f32, (way[1] / square) as f32];
-        LinearGradient { start, end, from: [from[0] as f32, from[1] as f32], direction }
+        LinearGradient { start, end, origin: [from[0] as f32, from[1] as f32], direction }
     }
 }
 
 impl Generate for LinearGradient {
     #[inline(always)]
     fn pixel(&self, at: Position) -> Rgba {
-        let along = (at.x - self.from[0]) * self.direction[0] + (at.y - self.from[1]) * self.direction[1];
+        let along = (at.x - self.origin[0]) * self.direction[0] + (at.y - self.origin[1]) * self.direction[1];
         between(self.start, self.end, maths::clamp(along, 0.0, 1.0))
     }
 }

@@ -370,9 +370,10 @@ mod tests {
         let map = |[r, g, b]: [f32; 3]| [r * g, g * b, r * b];
         let kernel = kernel(&text(3, map), 1.0, TETRAHEDRAL);
         let grid = [0.0f32, 0.1, 0.25, 0.25, 0.4, 0.5];
-        for (r, g, b) in grid.iter().flat_map(|r| grid.iter().flat_map(move |g| grid.iter().map(move |b| (*r, *g, *b)))) {
+        for index in 0..grid.len().pow(3) {
+            let [r, g, b] = [index, index / 6, index / 36].map(|place| grid[place % 6]);
             // The plain statement: walk along the axes in falling order of fraction.
-            let mut axes = [(2.0 * r, 0), (2.0 * g, 1), (2.0 * b, 2)];
+            let mut axes = [(2.0 * r, 0usize), (2.0 * g, 1), (2.0 * b, 2)];
             axes.sort_by(|p, q| q.0.total_cmp(&p.0));
             let mut corner = [0.0; 3];
             let mut expected = [0.0; 3];

@@ -208,6 +208,11 @@ pub fn shade([r, g, b, a]: Rgba, at: Position) -> Rgba {
     [r + x * 0.5, g - y * 0.25, b + x * y, a]
 }
 
+/// Infinite where the value is above 1.
+pub fn explode(color: Rgba) -> Rgba {
+    color.map(|value| if value > 1.0 { f32::INFINITY } else { value })
+}
+
 pub fn stripes(at: Position) -> Rgba {
     let value = (at.x * 0.25).fract();
     [value, value * 0.5 + at.y / at.height, at.x / at.width, 0.5 + value * 0.5]
@@ -274,6 +279,15 @@ pub fn mix_channels_kernel() -> Kernel {
         for index in 0..planes.len() {
             let color = color_at(&planes.view(), index);
             put(&mut planes, index, mix_channels(color));
+        }
+    })))
+}
+
+pub fn explode_kernel() -> Kernel {
+    kernel("explode", Rows::Point(Arc::new(|mut planes: PlanesMut, _: Place| {
+        for index in 0..planes.len() {
+            let color = color_at(&planes.view(), index);
+            put(&mut planes, index, explode(color));
         }
     })))
 }

@@ -110,6 +110,7 @@ fn pixel(node: &StepNode, inputs: &[(&Made, Shape)], sources: &[Image], x: u32, 
         Step::Generate(_) => build::stripes(at),
         Step::Point(_) => match name {
             "mix-channels" => build::mix_channels(here(0)),
+            "explode" => build::explode(here(0)),
             "shade" => build::shade(here(0), at),
             "by-buffer" => build::by_buffer(here(0), inputs[1].0.entries()),
             other => panic!("no point {other}"),

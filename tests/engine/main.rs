@@ -1,0 +1,8 @@
+//! What the promises of the engine say, in one binary so that it links once.
+
+mod common;
+mod operators;
+mod plans;
+mod random_graphs;
+mod running;
+mod shaders;

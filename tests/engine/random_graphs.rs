@@ -1,0 +1,312 @@
+//! Fused = unfused = CPU, on random graphs over the whole registry.
+//!
+//! # Tolerance
+//! Operators magnify small differences (a steep curve) or jump (threshold, nearest neighbour, bins), so no single number
+//! is right for all graphs. What a graph does to rounding is measured on the graph itself: the CPU runs it again with every
+//! intermediate value disturbed by a little more than one rounding of the format between passes, each time otherwise. The
+//! tolerance of a pixel is what its value moved by, with a factor for what a few disturbances can miss, plus one step of
+//! rounding of the output.
+
+use crate::common::{Mood, Random, apply, difference, gpu, picture, render, seed};
+use cyanotype::graph::NodeContent;
+use cyanotype::op::Argument;
+use cyanotype::{
+    AlphaMode, Context, Description, Error, GraphData, Image, Options, PixelFormat, Precision, ops,
+};
+use std::collections::BTreeMap;
+
+/// A random graph and its inputs.
+pub struct Case {
+    pub graph: GraphData,
+    pub inputs: Vec<(&'static str, Image)>,
+}
+
+/// Operators left out, each with the reason.
+const LEFT_OUT: &[(&str, &str)] = &[];
+
+pub fn random_case(random: &mut Random) -> Case {
+    let (width, height) = (1 + random.below(41) as u32, 1 + random.below(29) as u32);
+    let mut graph = GraphData::default();
+    let mut inputs = Vec::new();
+    // (node, extent)
+    let mut pictures: Vec<(usize, (u32, u32))> = Vec::new();
+    for name in ["a", "b"].iter().take(1 + random.below(2)) {
+        let format = *random.pick(&PixelFormat::ALL);
+        let mut description = Description::new(width, height, format);
+        if format.has_alpha() {
+            description.alpha = *random.pick(&[AlphaMode::Opaque, AlphaMode::Straight, AlphaMode::Premultiplied]);
+        }
+        inputs.push((*name, picture(random, description)));
+        pictures.push((graph.input(name), (width, height)));
+    }
+    let wanted = 1 + random.below(6);
+    let mut made = 0;
+    let mut numbers = Vec::new();
+    for _ in 0..200 {
+        if made == wanted {
+            break;
+        }
+        let operator = *random.pick(ops::ALL);
+        if LEFT_OUT.iter().any(|(name, _)| *name == operator.name) {
+            continue;
+        }
+        let (first, extent) = if random.chance(0.7) { *pictures.last().unwrap() } else { *random.pick(&pictures) };
+        let mut chosen = Vec::new();
+        let count = operator.required_inputs() + random.below(operator.inputs.len() - operator.required_inputs() + 1);
+        for index in 0..count {
+            let fitting: Vec<usize> =
+                pictures.iter().filter(|(_, other)| *other == extent).map(|(node, _)| *node).collect();
+            chosen.push(if index == 0 { first } else { *random.pick(&fitting) });
+        }
+        match apply(random, &mut graph, operator, chosen, extent, Mood::Moderate) {
+            Ok(node) => {
+                // Shapes follow from lowering alone.
+                let mut probe = graph.clone();
+                probe.output("probe", node, None).expect("a new name");
+                let descriptions: Vec<(&str, Description)> =
+                    inputs.iter().map(|(name, image)| (*name, image.description())).collect();
+                match cyanotype::graph::lower::lower(&probe, &descriptions) {
+                    Ok(lowered) => {
+                        let shape = lowered.node(lowered.outputs[0].value).shape;
+                        if shape.is_buffer() {
+                            numbers.push(node);
+                        } else if shape.extent().width <= 96 && shape.extent().height <= 96 {
+                            pictures.push((node, (shape.extent().width, shape.extent().height)));
+                        } else {
+                            graph.nodes.pop();
+                            continue;
+                        }
+                        made += 1;
+                    }
+                    Err(_) => {
+                        // The operator refuses this picture (a crop outside of it, say): not part of the graph.
+                        graph.nodes.pop();
+                    }
+                }
+            }
+            Err(error) => panic!("{}: arguments within their ranges were refused: {error}", operator.name),
+        }
+    }
+    let last = pictures.last().unwrap().0;
+    let format = if random.chance(0.3) { Some(*random.pick(&PixelFormat::ALL)) } else { None };
+    graph.output("out", last, format).expect("a new name");
+    if pictures.len() > 3 && random.chance(0.4) {
+        let other = pictures[pictures.len() - 2].0;
+        graph.output("other", other, None).expect("a new name");
+    }
+    if let Some(node) = numbers.first() {
+        graph.output("numbers", *node, None).expect("a new name");
+    }
+    Case { graph, inputs }
+}
+
+/// The same graph with a disturbance after each node.
+fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: usize) -> GraphData {
+    let mut out = GraphData::default();
+    let mut map = Vec::new();
+    for node in &graph.nodes {
+        let inputs = node.inputs.iter().map(|input| map[*input]).collect();
+        let id = match &node.content {
+            NodeContent::Input => out.input(&node.name),
+            NodeContent::Operator { operator, arguments } => {
+                let given: Vec<(String, Argument)> =
+                    arguments.iter().map(|(parameter, value)| (parameter.name.to_string(), value.clone())).collect();
+                out.apply(operator.name, given, inputs).expect("as before")
+            }
+            NodeContent::Custom { .. } => unreachable!("random graphs hold registered operators"),
+        };
+        let sign = match pattern {
+            0 => 1.0,
+            1 => -1.0,
+            _ => if random.chance(0.5) { 1.0 } else { -1.0 },
+        };
+        let is_numbers = matches!(node.content.operator_name(), "histogram" | "mean" | "min-max");
+        if is_numbers {
+            map.push(id);
+            continue;
+        }
+        let (gain, offset) = (1.0 + sign * size, sign * size * 0.25);
+        let rows = vec![gain, 0.0, 0.0, offset, 0.0, gain, 0.0, offset, 0.0, 0.0, gain, offset];
+        let matrix = ops::find("color-matrix").expect("registered").parameters[0].name;
+        let disturbed = out.apply("color-matrix", [(matrix.to_string(), Argument::Floats(rows))], vec![id]);
+        map.push(disturbed.expect("a matrix of twelve numbers"));
+    }
+    for output in &graph.outputs {
+        out.output(&output.name, map[output.node], output.format).expect("as before");
+    }
+    out
+}
+
+/// One rounding of what a pass stores, relative to the value; and arithmetic of a handful of operations for `Full`.
+fn disturbance(precision: Precision) -> f32 {
+    match precision {
+        // Half a step of an 11-bit significand, and as much again for the operations of the pass.
+        Precision::Half => 1.0e-3,
+        // WGSL allows exp2 and log2 (hence pow) an error of 3 to 4 ULP at magnitudes of up to 2^4, which is 2e-6 of the
+        // result, and division 2.5 ULP; a node is a few of these.
+        _ => 8.0e-6,
+    }
+}
+
+/// One step of rounding of an output.
+fn step(format: PixelFormat) -> f32 {
+    use cyanotype::image::SampleType;
+    match format.sample() {
+        SampleType::U8 => 1.0 / 255.0,
+        SampleType::U16 => 1.0 / 65535.0,
+        SampleType::F16 => 1.0 / 1024.0,
+        SampleType::F32 => 1.0e-5,
+    }
+}
+
+/// Per-pixel tolerances of each picture output, from disturbed runs on the CPU.
+pub struct Tolerances(BTreeMap<String, Vec<[f32; 4]>>);
+
+impl Tolerances {
+    pub fn measure(case: &Case, reference: &cyanotype::Results, precision: Precision, seed: u64) -> Tolerances {
+        let cpu = Context::cpu();
+        let full = Options { fuse: true, precision: Precision::Full };
+        let mut random = Random(seed);
+        let mut tolerances = BTreeMap::new();
+        for name in reference.names().filter(|name| reference.is_picture(name)) {
+            let image = reference.image(name).expect("a picture");
+            let floor: Vec<[f32; 4]> = image
+                .to_rgba_f32()
+                .iter()
+                .map(|color| color.map(|value| step(image.format()) * value.abs().max(1.0) * 1.01))
+                .collect();
+            tolerances.insert(name.to_string(), floor);
+        }
+        for pattern in 0..5 {
+            let graph = disturbed(&case.graph, &mut random, disturbance(precision), pattern);
+            let moved = render(&cpu, &graph, &case.inputs, &full).expect("the graph runs undisturbed");
+            for (name, tolerance) in &mut tolerances {
+                let (still, moved) = (reference.image(name).expect("a picture"), moved.image(name).expect("the same"));
+                for (slot, (p, q)) in
+                    tolerance.iter_mut().zip(still.to_rgba_f32().iter().zip(moved.to_rgba_f32()))
+                {
+                    for channel in 0..4 {
+                        // Factor 3: the disturbances add up otherwise in each run, and the worst is rarely hit.
+                        let distance = 3.0 * (p[channel] - q[channel]).abs() + step(still.format()) * p[channel].abs().max(1.0) * 1.01;
+                        slot[channel] = slot[channel].max(distance);
+                    }
+                }
+            }
+        }
+        Tolerances(tolerances)
+    }
+
+    /// The first pixel outside of its tolerance, in words.
+    pub fn check(&self, what: &str, reference: &cyanotype::Results, other: &cyanotype::Results) -> Result<(), String> {
+        for (name, tolerance) in &self.0 {
+            let (p, q) = (reference.image(name).expect("a picture"), other.image(name).expect("a picture"));
+            if p.description() != q.description() {
+                return Err(format!("{what}, output {name}: {} against {}", p.description(), q.description()));
+            }
+            let (p, q) = (p.to_rgba_f32(), q.to_rgba_f32());
+            for (index, ((p, q), allowed)) in p.iter().zip(&q).zip(tolerance).enumerate() {
+                for channel in 0..4 {
+                    let distance = (p[channel] - q[channel]).abs();
+                    if !(distance <= allowed[channel]) {
+                        return Err(format!(
+                            "{what}, output {name}, pixel {index}, channel {channel}: {p:?} against {q:?}, allowed {}",
+                            allowed[channel]
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn describe(case: &Case) -> String {
+    let inputs: Vec<String> =
+        case.inputs.iter().map(|(name, image)| format!("{name}: {}", image.description())).collect();
+    let mut text = format!("{}\n", inputs.join(", "));
+    for (index, node) in case.graph.nodes.iter().enumerate() {
+        let arguments = match &node.content {
+            NodeContent::Operator { arguments, .. } => {
+                arguments.iter().map(|(parameter, value)| format!("{}={value}", parameter.name)).collect::<Vec<_>>().join(" ")
+            }
+            _ => String::new(),
+        };
+        text += &format!("  {index}: {} {:?} {arguments}\n", node.content.operator_name(), node.inputs);
+    }
+    for output in &case.graph.outputs {
+        text += &format!("  output {} = {} {:?}\n", output.name, output.node, output.format);
+    }
+    text
+}
+
+/// Runs one case everywhere and compares.
+fn check_case(case: &Case, gpu: Option<&Context>, seed: u64) -> Result<(), String> {
+    let cpu = Context::cpu();
+    let full = Options { fuse: true, precision: Precision::Full };
+    let unfused = Options { fuse: false, precision: Precision::Full };
+    let half = Options { fuse: true, precision: Precision::Half };
+    let run = |what: &str, context: &Context, options: &Options| {
+        render(context, &case.graph, &case.inputs, options).map_err(|error: Error| format!("{what}: {error}"))
+    };
+    let reference = run("CPU", &cpu, &full)?;
+    let exact = Tolerances::measure(case, &reference, Precision::Full, seed);
+    exact.check("CPU unfused", &reference, &run("CPU unfused", &cpu, &unfused)?)?;
+    if let Some(gpu) = gpu {
+        exact.check("GPU fused", &reference, &run("GPU fused", gpu, &full)?)?;
+        exact.check("GPU unfused", &reference, &run("GPU unfused", gpu, &unfused)?)?;
+        let coarse = Tolerances::measure(case, &reference, Precision::Half, seed);
+        coarse.check("GPU in half precision", &reference, &run("GPU half", gpu, &half)?)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn fused_unfused_and_cpu_agree() {
+    let seed = seed();
+    let gpu = gpu();
+    // A CI run makes 2,000 over its drivers; CYANOTYPE_GRAPHS asks for another number.
+    let count: usize =
+        std::env::var("CYANOTYPE_GRAPHS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+    let mut random = Random(seed);
+    let mut used: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for index in 0..count {
+        let case_seed = random.next();
+        let case = random_case(&mut Random(case_seed));
+        for node in &case.graph.nodes {
+            if let NodeContent::Operator { operator, .. } = &node.content {
+                *used.entry(operator.name).or_default() += 1;
+            }
+        }
+        if let Err(message) = check_case(&case, gpu.as_ref(), case_seed) {
+            println!("graph {index} (case seed {case_seed}): {message}\n{}", describe(&case));
+            failures.push(message);
+            if failures.len() >= 20 {
+                break;
+            }
+        }
+    }
+    for (name, reason) in LEFT_OUT {
+        println!("left out: {name}: {reason}");
+    }
+    println!("{count} graphs, none skipped; operators used: {used:?}");
+    assert!(failures.is_empty(), "{} of {count} graphs differ, the first: {}", failures.len(), failures[0]);
+}
+
+/// The checker itself: a wrong picture must not pass.
+#[test]
+fn a_wrong_picture_is_found() {
+    let case = random_case(&mut Random(7));
+    let cpu = Context::cpu();
+    let options = Options { fuse: true, precision: Precision::Full };
+    let reference = render(&cpu, &case.graph, &case.inputs, &options).expect("it runs");
+    let tolerances = Tolerances::measure(&case, &reference, Precision::Full, 7);
+    assert!(tolerances.check("itself", &reference, &reference).is_ok());
+    let mut wrong = case.graph.clone();
+    let last = wrong.outputs[0].node;
+    let inverted = wrong.apply("invert", [], vec![last]).expect("a picture");
+    wrong.outputs[0].node = inverted;
+    let other = render(&cpu, &wrong, &case.inputs, &options).expect("it runs");
+    assert!(difference(&reference.image("out").unwrap(), &other.image("out").unwrap()).0 > 0.01);
+    assert!(tolerances.check("inverted", &reference, &other).is_err());
+}
