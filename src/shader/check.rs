@@ -18,6 +18,19 @@ pub fn check_custom(operator: &str, wgsl: &str, first: (&str, String)) -> Result
         column,
         message,
     };
+    let place = |needle: &str| {
+        let offset = wgsl.find(needle).unwrap_or(0);
+        let before = wgsl.get(..offset).unwrap_or("");
+        let line = before.matches('\n').count() + 1;
+        (line, offset - before.rfind('\n').map_or(0, |index| index + 1) + 1)
+    };
+    for declaration in source::declarations(wgsl) {
+        if library::names().any(|name| name == declaration.name) {
+            let (line, column) = place(&declaration.name);
+            let message = format!("'{}' is a function of the library; choose another name", declaration.name);
+            return Err(fail(line, column, message));
+        }
+    }
     // The library follows the user's text, so that positions in it stay as they are.
     let module_text = format!("{wgsl}\n{}", library::needed_by(wgsl));
     let module = naga::front::wgsl::parse_str(&module_text).map_err(|error| {
@@ -38,12 +51,6 @@ pub fn check_custom(operator: &str, wgsl: &str, first: (&str, String)) -> Result
         }
         fail(line, column, message)
     })?;
-    let place = |needle: &str| {
-        let offset = wgsl.find(needle).unwrap_or(0);
-        let before = wgsl.get(..offset).unwrap_or("");
-        let line = before.matches('\n').count() + 1;
-        (line, offset - before.rfind('\n').map_or(0, |index| index + 1) + 1)
-    };
     let signature = |message: String| {
         let (line, column) = place(&format!("fn {function_name}"));
         fail(line, column, message)
@@ -55,13 +62,6 @@ pub fn check_custom(operator: &str, wgsl: &str, first: (&str, String)) -> Result
     }
     if !module.entry_points.is_empty() {
         return Err(fail(1, 1, "an operator is a plain function, without an entry point".into()));
-    }
-    for declaration in source::declarations(wgsl) {
-        if library::names().any(|name| name == declaration.name) {
-            let (line, column) = place(&declaration.name);
-            let message = format!("'{}' is a function of the library; choose another name", declaration.name);
-            return Err(fail(line, column, message));
-        }
     }
     let expected = format!("fn {function_name}({}: {}, ...) -> vec4f", first.0, first.1);
     let Some((_, function)) =

@@ -168,12 +168,16 @@ impl Tolerances {
         let full = Options { fuse: true, precision: Precision::Full };
         let mut random = Random(seed);
         let mut tolerances = BTreeMap::new();
+        // A disturbance leaves alpha alone, so what each node may round it by is added for all channels.
+        let rounding = disturbance(precision) * case.graph.nodes.len() as f32;
         for name in reference.names().filter(|name| reference.is_picture(name)) {
             let image = reference.image(name).expect("a picture");
             let floor: Vec<[f32; 4]> = image
                 .to_rgba_f32()
                 .iter()
-                .map(|color| color.map(|value| step(image.format()) * value.abs().max(1.0) * 1.01))
+                .map(|color| {
+                    color.map(|value| (step(image.format()) * 1.01 + rounding) * value.abs().max(1.0))
+                })
                 .collect();
             tolerances.insert(name.to_string(), floor);
         }
@@ -187,7 +191,8 @@ impl Tolerances {
                 {
                     for channel in 0..4 {
                         // Factor 3: the disturbances add up otherwise in each run, and the worst is rarely hit.
-                        let distance = 3.0 * (p[channel] - q[channel]).abs() + step(still.format()) * p[channel].abs().max(1.0) * 1.01;
+                        let floor = (step(still.format()) * 1.01 + rounding) * p[channel].abs().max(1.0);
+                        let distance = 3.0 * (p[channel] - q[channel]).abs() + floor;
                         slot[channel] = slot[channel].max(distance);
                     }
                 }

@@ -1,31 +1,33 @@
-// Half floats by integer arithmetic: not every driver has the built-in conversions.
-
+// The value of a half float in the low 16 bits, as a finite number: NaN gives 0, the infinities the largest numbers. Bits
+// and integers only, because drivers lack unpack2x16float and may flush small numbers.
 fn half_to_float(bits: u32) -> f32 {
-    let sign = (bits & 0x8000u) << 16u;
-    let exponent = (bits >> 10u) & 31u;
-    let mantissa = bits & 1023u;
-    let normal = bitcast<f32>(sign | ((exponent + 112u) << 23u) | (mantissa << 13u));
-    let small = f32(mantissa) * (1.0 / 16777216.0);
-    let special = bitcast<f32>(sign | 0x7f800000u | (mantissa << 13u));
-    let value = select(normal, select(small, -small, sign != 0u), exponent == 0u);
-    return select(value, special, exponent == 31u);
+    let magnitude = bits & 0x7fffu;
+    // Below 0x0400 the half counts in 2^-24: shift the leading bit out to where a normal number has it, and count.
+    let shift = select(0u, countLeadingZeros(magnitude | 1u) - 21u, magnitude < 0x0400u);
+    let mantissa = ((magnitude << shift) & 0x03ffu) << 13u;
+    let exponent = select(magnitude >> 10u, 1u, magnitude < 0x0400u) + 112u - shift;
+    var float_bits = (exponent << 23u) | mantissa;
+    float_bits = select(float_bits, 0u, magnitude == 0u);
+    float_bits = select(float_bits, 0x7f7fffffu, magnitude == 0x7c00u);
+    // A NaN has no sign either.
+    let sign = select((bits & 0x8000u) << 16u, 0u, magnitude > 0x7c00u);
+    return bitcast<f32>(select(float_bits, 0u, magnitude > 0x7c00u) | sign);
 }
 
-// To the nearest, halves to even; beyond 65504 saturates, NaN is 0.
+// The nearest half float, halves to even, in the low 16 bits. Beyond the range it is the largest, 65504; NaN gives 0.
 fn float_to_half(value: f32) -> u32 {
     let bits = bitcast<u32>(value);
-    let sign = (bits >> 16u) & 0x8000u;
-    let size = bits & 0x7fffffffu;
-    // Normal: drop 13 bits with rounding to even.
-    let rounded = (size + 0xfffu + ((size >> 13u) & 1u)) >> 13u;
-    let normal = rounded - (112u << 10u);
-    // Below 2^-14: a multiple of 2^-24, rounded to even by hand.
-    let scaled = bitcast<f32>(size) * 16777216.0;
-    let whole = floor(min(scaled, 2048.0));
-    let rest = scaled - whole;
-    let up = rest > 0.5 || (rest == 0.5 && (u32(whole) & 1u) == 1u);
-    let small = u32(whole) + select(0u, 1u, up);
-    let half = select(normal, small, size < 0x38800000u);
-    let clamped = select(half, 0x7bffu, size >= 0x477ff000u);
-    return select(sign | clamped, 0u, size > 0x7f800000u);
+    let magnitude = bits & 0x7fffffffu;
+    // The mantissa with its leading bit, and how many of its places are dropped: 13, and more where the half is subnormal.
+    let mantissa = (magnitude & 0x007fffffu) | 0x00800000u;
+    let exponent = magnitude >> 23u;
+    let dropped = clamp(126u - min(exponent, 126u), 13u, 25u);
+    let kept = mantissa >> dropped;
+    let rest = mantissa & ((1u << dropped) - 1u);
+    let middle = 1u << (dropped - 1u);
+    let up = select(0u, 1u, rest > middle || (rest == middle && (kept & 1u) == 1u));
+    // The leading bit counts as one exponent, and a carry out of the mantissa as the next.
+    let base = select(0u, (exponent - 113u) << 10u, exponent > 113u);
+    let half = min(base + kept + up, 0x7bffu) | ((bits >> 16u) & 0x8000u);
+    return select(half, 0u, magnitude > 0x7f800000u);
 }

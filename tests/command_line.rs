@@ -1,0 +1,444 @@
+//! The command line, by running it: pictures in and out, what is refused and with which exit code, what help says. On the
+//! CPU backend, which every machine has.
+
+#![cfg(feature = "cli")]
+
+use cyanotype::{Description, Image, PixelFormat};
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const PHOTOGRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/chelsea.png");
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cyanotype"));
+    command.env_remove("CYANOTYPE_BACKEND").env("COLUMNS", "100").stdin(Stdio::null());
+    command
+}
+
+/// Runs with the CPU backend.
+fn run(arguments: &[&str]) -> Output {
+    command().args(["--backend", "cpu"]).args(arguments).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes text")
+}
+
+#[track_caller]
+fn succeeds(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Runs, expects the exit code, and returns standard error. Nothing may be on standard output, and nothing may panic.
+#[track_caller]
+fn fails(code: i32, arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+    assert!(!error.contains("panicked"), "{error}");
+    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    error
+}
+
+#[track_caller]
+fn assert_contains(text: &str, part: &str) {
+    assert!(text.contains(part), "no {part:?} in:\n{text}");
+}
+
+/// A folder with a photograph, `photo.png`.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Folder(TempDir::new().expect("a temporary folder can be made"));
+        fs::copy(PHOTOGRAPH, folder.path("photo.png")).expect("the photograph can be copied");
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().expect("temporary paths are text").to_string()
+    }
+
+    fn names(&self) -> Vec<String> {
+        names(self.0.path())
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_photograph_to_another() {
+    let folder = Folder::new();
+    let (photo, print) = (folder.text("photo.png"), folder.text("print.png"));
+    assert_eq!(succeeds(&["apply", &photo, &print, "invert"]), "");
+    let (before, after) = (Image::open(&photo).expect("a picture"), Image::open(&print).expect("a picture"));
+    assert_eq!(after.description(), before.description());
+    assert!(before.bytes().iter().zip(after.bytes()).all(|(before, after)| *after == 255 - before));
+    // No temporary file stays behind.
+    assert_eq!(folder.names(), ["photo.png", "print.png"]);
+    // Another format, another chain, an output that exists.
+    let jpeg = folder.text("small.jpg");
+    for _ in 0..2 {
+        succeeds(&["apply", &photo, &jpeg, "linear(resize 90 60) | exposure 0.5 | saturation 1.2", "--quality", "80"]);
+    }
+    assert_eq!(Image::open(&jpeg).expect("a picture").width(), 90);
+}
+
+#[test]
+fn a_parameter_is_set() {
+    let folder = Folder::new();
+    let (photo, one, two) = (folder.text("photo.png"), folder.text("one.png"), folder.text("two.png"));
+    succeeds(&["apply", &photo, &one, "exposure 1 | gamma 2 as bright"]);
+    let set = ["--set", "exposure.stops=1", "--set", "bright.gamma = 200%"];
+    succeeds(&[&["apply", &photo, &two, "exposure | gamma as bright"][..], &set[..]].concat());
+    assert_eq!(Image::open(&one).expect("a picture"), Image::open(&two).expect("a picture"));
+    for (setting, part) in [
+        ("exposure.stop=1", "has no parameter 'stop'; did you mean 'stops'?"),
+        ("exposur.stops=1", "did you mean 'exposure'?"),
+        ("exposure.stops=nan", "must be a number from -20 to 20, found nan"),
+        ("exposure.stops", "node.parameter=value"),
+    ] {
+        assert_contains(&fails(2, &["apply", &photo, &two, "exposure", "--set", setting]), part);
+    }
+}
+
+#[test]
+fn the_chain_is_wrong() {
+    let folder = Folder::new();
+    let (photo, print) = (folder.text("photo.png"), folder.text("print.png"));
+    for (chain, part) in [
+        ("exposure 0.7 | gausian-blur 2", "did you mean 'gaussian-blur'?\n  exposure 0.7 | gausian-blur 2\n                 ^"),
+        ("exposure NaN", "must be a number from -20 to 20, found NaN"),
+        ("gaussian-blur -3", "'sigma' must be a number"),
+        ("gaussian-blur 1e9", "'sigma' must be a number"),
+        ("exposure 1 -> a; gamma 2 -> b", "2 outputs; put it in a file"),
+        ("input a, b; blend @b", "2 inputs; put it in a file"),
+        ("", "no operator"),
+        ("lut3d 'nowhere.cube'", "nowhere.cube"),
+    ] {
+        assert_contains(&fails(2, &["apply", &photo, &print, chain]), part);
+    }
+    assert_eq!(folder.names(), ["photo.png"]);
+}
+
+#[test]
+fn files_are_wrong() {
+    let folder = Folder::new();
+    let (photo, print) = (folder.text("photo.png"), folder.text("print.png"));
+    assert_contains(&fails(1, &["apply", &folder.text("none.png"), &print, "invert"]), "none.png");
+    let bytes = fs::read(&photo).expect("it was copied there");
+    for (name, bytes) in [("cut.png", &bytes[..bytes.len() / 2]), ("empty.png", &[]), ("noise.png", &[7; 1000])] {
+        fs::write(folder.path(name), bytes).expect("it can be written");
+        assert_contains(&fails(1, &["apply", &folder.text(name), &print, "invert"]), name);
+    }
+    let claims_much = b"P6 65535 65535 255\n";
+    fs::write(folder.path("large.ppm"), claims_much).expect("it can be written");
+    assert_contains(&fails(1, &["apply", &folder.text("large.ppm"), &print, "invert"]), "limit");
+    assert_contains(&fails(2, &["apply", &photo, &folder.text("print.docx"), "invert"]), "unknown picture format");
+    assert_contains(&fails(1, &["apply", &photo, &folder.text("none/print.png"), "invert"]), "none");
+    assert_contains(&fails(1, &["apply", &folder.text(""), &print, "invert"]), "error: ");
+    assert!(!folder.path("print.png").exists());
+}
+
+#[test]
+fn an_input_is_not_overwritten() {
+    let folder = Folder::new();
+    let photo = folder.text("photo.png");
+    let before = fs::read(&photo).expect("it was copied there");
+    let mut same = vec![photo.clone(), folder.text("./photo.png"), folder.text("../").to_string() + &photo[1..]];
+    same.truncate(2);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("photo.png", folder.path("link.png")).expect("links can be made");
+        fs::hard_link(&photo, folder.path("hard.png")).expect("links can be made");
+        std::os::unix::fs::symlink(".", folder.path("here")).expect("links can be made");
+        same.extend([folder.text("link.png"), folder.text("hard.png"), folder.text("here/photo.png")]);
+    }
+    for output in &same {
+        assert_contains(&fails(2, &["apply", &photo, output, "invert"]), "give --overwrite to replace it");
+    }
+    // Neither through a folder.
+    let folder_name = folder.0.path().to_str().expect("temporary paths are text");
+    assert_contains(&fails(2, &["apply", &photo, folder_name, "invert"]), "--overwrite");
+    assert_eq!(fs::read(&photo).expect("it is still there"), before);
+    succeeds(&["apply", &photo, &photo, "invert", "--overwrite"]);
+    assert_ne!(fs::read(&photo).expect("it is still there"), before);
+}
+
+#[test]
+fn numbers_are_json() {
+    let folder = Folder::new();
+    let photo = folder.text("photo.png");
+    let read = |text: &str| serde_json::from_str::<Vec<[f64; 4]>>(text).expect("JSON, entries of four numbers");
+    let histogram = read(&succeeds(&["apply", &photo, "-", "histogram"]));
+    let pixels = Image::open(&photo).expect("a picture").description().pixel_count() as f64;
+    assert_eq!(histogram.len(), 256);
+    for channel in 0..4 {
+        assert_eq!(histogram.iter().map(|entry| entry[channel]).sum::<f64>(), pixels);
+    }
+    succeeds(&["apply", &photo, &folder.text("mean.json"), "mean"]);
+    let mean = read(&fs::read_to_string(folder.path("mean.json")).expect("it was written"));
+    assert!(mean.len() == 1 && mean[0].iter().all(|value| *value > 0.0 && *value <= 1.0), "{mean:?}");
+    assert_contains(&fails(2, &["apply", &photo, &folder.text("mean.png"), "mean"]), "name a .json file");
+    assert_contains(&fails(2, &["apply", &photo, "-", "invert"]), "is a picture");
+    assert_contains(&fails(2, &["apply", &photo, &folder.text("a.json"), "invert"]), "is a picture");
+    assert_eq!(folder.names(), ["mean.json", "photo.png"]);
+}
+
+#[test]
+fn many_to_a_folder() {
+    let folder = Folder::new();
+    let mut inputs = Vec::new();
+    for index in 0..9u32 {
+        let description = Description::new(20 + index % 3, 10, PixelFormat::Rgb8);
+        let image = Image::new(description, vec![index as u8; description.byte_count()]).expect("as many bytes");
+        let name = folder.text(&format!("{index}.{}", if index % 2 == 0 { "png" } else { "bmp" }));
+        image.save(&name).expect("it can be written");
+        inputs.push(name);
+    }
+    fs::write(folder.path("bad.png"), "no picture").expect("it can be written");
+    let bad = folder.text("bad.png");
+    let out = folder.text("out/deep");
+    let arguments = |inputs: &[String], rest: &[&str]| -> Vec<String> {
+        std::iter::once("apply".to_string()).chain(inputs.iter().cloned()).chain(rest.iter().map(|part| part.to_string())).collect()
+    };
+    let all = arguments(&inputs, &[&out, "invert", "--jobs", "2"]);
+    succeeds(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(names(Path::new(&out)).len(), 9);
+    let last = Image::open(folder.path("out/deep/8.png")).expect("a picture");
+    assert!(last.bytes().iter().all(|byte| *byte == 255 - 8));
+
+    // One bad picture does not stop the others.
+    let mut with_bad = inputs.clone();
+    with_bad.insert(1, bad);
+    let out = folder.text("other/");
+    let all = arguments(&with_bad, &[&out, "invert", "--extension", "qoi"]);
+    let error = fails(1, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_contains(&error, "bad.png");
+    assert_contains(&error, "1 of 10 pictures failed");
+    assert_eq!(names(Path::new(&out)).len(), 9);
+
+    // Two inputs of one name would become one file.
+    let twice = [inputs[0].clone(), folder.text("out/deep/0.png")];
+    let all = arguments(&twice, &[&folder.text("third"), "invert"]);
+    assert_contains(&fails(2, &all.iter().map(String::as_str).collect::<Vec<_>>()), "two outputs go to one file");
+    assert!(!folder.path("third").exists());
+    // Several pictures need a folder.
+    let all = arguments(&inputs[..2], &[&inputs[2], "invert"]);
+    assert_contains(&fails(2, &all.iter().map(String::as_str).collect::<Vec<_>>()), "no folder");
+}
+
+#[test]
+fn graphs_from_files() {
+    let folder = Folder::new();
+    let photo = folder.text("photo.png");
+    let graph = "input base, top, unused\nmixed = @base | blend @top screen -> mixed\n@mixed | histogram -> counts\n@unused -> rest\n";
+    fs::write(folder.path("graph.txt"), graph).expect("it can be written");
+    let json = cyanotype::Graph::parse(graph).and_then(|graph| graph.to_json()).expect("a good graph");
+    fs::write(folder.path("graph.json"), &json).expect("it can be written");
+    let (one, two, counts) = (folder.text("one.png"), folder.text("two.png"), folder.text("counts.json"));
+    let (base, top) = (format!("base={photo}"), format!("top={photo}"));
+    for (graph, output) in [("graph.txt", &one), ("graph.json", &two)] {
+        let graph = folder.text(graph);
+        let outputs = [format!("mixed={output}"), format!("counts={counts}")];
+        let inputs = ["--input", &base, "--input", &top];
+        succeeds(&[&["run", &graph][..], &inputs[..], &["-o", &outputs[0], "-o", &outputs[1]][..]].concat());
+    }
+    assert_eq!(fs::read(&one).expect("it was written"), fs::read(&two).expect("it was written"));
+
+    let graph = folder.text("graph.json");
+    let mixed = format!("mixed={one}");
+    for (arguments, part) in [
+        (&["-i", &base, "-o", &mixed][..], "input 'top' has no file"),
+        (&["-i", &base, "-i", "tip=x.png", "-o", &mixed], "did you mean 'top'?"),
+        (&["-i", &base, "-i", &base, "-o", &mixed], "given twice"),
+        (&["-i", &base, "-i", &top, "-o", "mixt=x.png"], "no output named 'mixt'; did you mean 'mixed'?"),
+        (&["-i", "x.png", "-o", &mixed], "NAME=FILE"),
+        (&["-i", &base, "-i", &top, "-o", &format!("mixed={photo}")], "--overwrite"),
+        (&["-i", &base, "-i", &top, "-o", &format!("mixed={graph}")], "--overwrite"),
+        (&["-i", &base, "-i", &top, "-o", &mixed, "-o", &format!("rest={one}")], "two outputs go to one file"),
+    ] {
+        // `rest` needs `unused`, which comes first in some of these.
+        let error = fails(2, &[&["run", &graph][..], arguments].concat());
+        assert!(error.contains(part) || (part.starts_with("two") && error.contains("'unused'")), "{part}: {error}");
+    }
+    assert_eq!(fs::read_to_string(&graph).expect("it is still there"), json);
+    fs::write(folder.path("bad.json"), json.replace("\"blend\"", "\"blond\"")).expect("it can be written");
+    let error = fails(2, &["run", &folder.text("bad.json"), "-o", &mixed]);
+    assert_contains(&error, "bad.json");
+    assert_contains(&error, "did you mean 'blend'?");
+    assert_contains(&fails(1, &["run", &folder.text("none.json"), "-o", &mixed]), "none.json");
+}
+
+#[test]
+fn explain_says_what_happens() {
+    let chain = "exposure 0.5 | gaussian-blur 3 | saturation 1.2";
+    let explained = succeeds(&["explain", chain, "--size", "400x300", "--format", "rgb8"]);
+    assert_contains(&explained, "on CPU");
+    assert_contains(&explained, "pass 1: ");
+    assert_contains(&explained, "400x300");
+    let report: serde_json::Value =
+        serde_json::from_str(&succeeds(&["explain", chain, "--size", "400x300", "--json"])).expect("JSON");
+    for list in ["passes", "textures", "refusals"] {
+        assert!(report[list].is_array(), "{report}");
+    }
+    assert!(report["bytes_read"].as_u64() >= Some(400 * 300 * 3));
+    assert!(report["bytes_written"].as_u64() >= Some(400 * 300 * 3));
+    let unfused: serde_json::Value =
+        serde_json::from_str(&succeeds(&["explain", chain, "--size", "400x300", "--json", "--no-fuse"])).expect("JSON");
+    let count = |report: &serde_json::Value| report["passes"].as_array().map_or(0, Vec::len);
+    assert!(count(&unfused) > count(&report));
+    assert_contains(&succeeds(&["explain", chain, "--wgsl"]), "@compute");
+    let with_text: serde_json::Value =
+        serde_json::from_str(&succeeds(&["explain", chain, "--wgsl", "--json"])).expect("JSON");
+    assert!(with_text["wgsl"][0]["text"].as_str().is_some_and(|text| text.contains("fn ")));
+
+    let two = "input a, b; blend @b";
+    assert_contains(&succeeds(&["explain", two, "--size", "64x64", "--format", "a=rgba8", "--format", "r8"]), "rgba8");
+    for (arguments, part) in [
+        (&["explain", "invert", "--size", "400"][..], "WIDTHxHEIGHT"),
+        (&["explain", "invert", "--size", "0x4"], "WIDTHxHEIGHT"),
+        (&["explain", "invert", "--format", "rgb9"], "did you mean 'rgb8'?"),
+        (&["explain", "invert", "--size", "im=4x4"], "did you mean 'in'?"),
+        (&["explain", two, "--size", "4x4", "--size", "b=5x5"], "different sizes"),
+        (&["explain", "invrt"], "did you mean 'invert'?"),
+    ] {
+        assert_contains(&fails(2, arguments), part);
+    }
+}
+
+#[test]
+fn operators_are_described() {
+    let list = succeeds(&["ops"]);
+    for operator in cyanotype::ops::ALL {
+        assert_contains(&list, &format!("  {}  ", operator.name).replace("  ", " ").trim_end().replace(' ', "  "));
+        let help = succeeds(&["ops", operator.name]);
+        assert_contains(&help, &format!("{}: {}", operator.name, operator.summary));
+        for parameter in operator.parameters {
+            assert_contains(&help, &format!("  {}", parameter.name));
+        }
+        assert!(help.lines().all(|line| line.chars().count() <= 100 || !line.trim().contains(' ')), "{help}");
+    }
+    assert_eq!(
+        succeeds(&["ops", "exposure"]),
+        "exposure: Multiplies the light by 2^stops\n\n\
+         value * 2^stops on red, green and blue. Exact in linear light; on encoded values it is the usual\n\
+         quick approximation.\n\n\
+         Written: exposure [stops]\n\
+         Reads: image\n\
+         Parameters:\n  \
+         stops  a number from -20 to 20 EV; default 0\n         \
+         Doubles the light for each whole stop\n"
+    );
+    let json: serde_json::Value = serde_json::from_str(&succeeds(&["ops", "--json"])).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(cyanotype::ops::ALL.len()));
+    let one: serde_json::Value = serde_json::from_str(&succeeds(&["ops", "exposure", "--json"])).expect("JSON");
+    assert_eq!(one["parameters"][0]["max"], 20.0);
+    let markdown = succeeds(&["ops", "--markdown"]);
+    assert_eq!(markdown.lines().filter(|line| line.starts_with("| `")).count(), cyanotype::ops::ALL.len());
+    assert_contains(&fails(2, &["ops", "exposur"]), "did you mean 'exposure'?");
+}
+
+#[test]
+fn devices_are_listed() {
+    let output = succeeds(&["devices"]);
+    assert_contains(&output, "CPU backend");
+    assert_contains(&output, "With --backend cpu: CPU");
+    let json: serde_json::Value = serde_json::from_str(&succeeds(&["devices", "--json"])).expect("JSON");
+    assert_eq!(json["devices"][0]["backend"], "cpu");
+    assert_contains(json["chosen"].as_str().expect("a text"), "asked for by name");
+}
+
+#[test]
+fn the_environment_names_a_backend() {
+    let with = |backend: &str| {
+        command().env("CYANOTYPE_BACKEND", backend).args(["explain", "invert"]).output().expect("the program starts")
+    };
+    assert_contains(&text(&with("cpu").stdout), "on CPU");
+    let wrong = with("vulcan");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_contains(&text(&wrong.stderr), "CYANOTYPE_BACKEND: no backend named 'vulcan'; did you mean 'vulkan'?");
+    let wrong = run(&["explain", "invert", "--backend", "vulcan"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn times_are_told() {
+    let folder = Folder::new();
+    let output = run(&["apply", &folder.text("photo.png"), &folder.text("print.png"), "invert", "--time"]);
+    let times = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{times}");
+    for stage in ["decode", "compile", "run", "upload", "readback", "encode", " ms"] {
+        assert_contains(&times, stage);
+    }
+    assert_eq!(output.stdout, b"");
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let mut child = command()
+        .args(["ops", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    let mut reader = BufReader::with_capacity(16, child.stdout.take().expect("it is piped"));
+    reader.read_line(&mut line).expect("it writes a line");
+    drop(reader);
+    let mut error = String::new();
+    child.stderr.take().expect("it is piped").read_to_string(&mut error).expect("it writes text");
+    let status = child.wait().expect("it ends");
+    assert_eq!((status.code(), error.as_str()), (Some(0), ""));
+    // Closed before the first byte.
+    #[cfg(target_os = "linux")]
+    for arguments in [&["ops"][..], &["--help"], &["explain", "invert", "--backend", "cpu"], &["devices", "--backend", "cpu"]] {
+        let quoted: Vec<String> = arguments.iter().map(|part| format!("'{part}'")).collect();
+        let script = format!("sleep 0.05; '{}' {} 2>&1 1>&3", env!("CARGO_BIN_EXE_cyanotype"), quoted.join(" "));
+        let script = format!("( exec 3>&1 1>&4; {script}; echo $? >&4 ) 4>&2 | true; sleep 0.3");
+        let output = Command::new("bash").args(["-c", &script]).output().expect("bash is there");
+        let said = text(&output.stderr);
+        assert!(!said.contains("panicked"), "{said}");
+        assert_eq!(said.trim(), "0", "{arguments:?}");
+    }
+    // No standard output or error at all.
+    #[cfg(target_os = "linux")]
+    for redirect in [">&-", "2>&-", ">&- 2>&-"] {
+        let script = format!("'{}' explain invrt {redirect}; echo $?", env!("CARGO_BIN_EXE_cyanotype"));
+        let output = Command::new("bash").args(["-c", &script]).output().expect("bash is there");
+        assert_eq!(text(&output.stdout).trim().lines().last(), Some("2"), "{redirect}");
+    }
+}
+
+#[test]
+fn exit_codes_and_help() {
+    let code = |arguments: &[&str]| command().args(arguments).output().expect("the program starts").status.code();
+    assert_eq!(code(&[]), Some(2));
+    assert_eq!(code(&["frobnicate"]), Some(2));
+    assert_eq!(code(&["apply", "a.png", "b.png"]), Some(2));
+    assert_eq!(code(&["apply", "a.png", "b.png", "invert", "--jobs", "0"]), Some(2));
+    assert_eq!(code(&["apply", "a.png", "b.png", "invert", "--quality", "101"]), Some(2));
+    assert_eq!(code(&["--version"]), Some(0));
+    let help = succeeds(&["--help"]);
+    for part in ["apply", "run", "explain", "ops", "devices", "--backend", "--no-fuse", "--precision", "--set", "Exit codes:"] {
+        assert_contains(&help, part);
+    }
+    let help = succeeds(&["apply", "--help"]);
+    assert_contains(&help, "cyanotype apply [OPTIONS] IN OUT CHAIN");
+    assert_contains(&help, "--extension");
+}
