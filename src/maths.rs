@@ -364,3 +364,219 @@ pub fn hsl_to_rgb([hue, saturation, lightness]: [f32; 3]) -> [f32; 3] {
     };
     [channel(0.0), channel(8.0 / 12.0), channel(4.0 / 12.0)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million numbers from `low` to `high`; evenly spaced in the logarithm where that spans decades.
+    fn dense(low: f32, high: f32) -> impl Iterator<Item = f32> {
+        let count = 1_000_000;
+        let logarithmic = low > 0.0 && high / low > 1000.0;
+        (0..=count).map(move |index| {
+            let part = f64::from(index) / f64::from(count);
+            let (low, high) = (f64::from(low), f64::from(high));
+            if logarithmic { (low * (high / low).powf(part)) as f32 } else { (low + (high - low) * part) as f32 }
+        })
+    }
+
+    /// Asserts that the relative error stays below `bound`.
+    fn assert_exact(range: [f32; 2], bound: f64, function: impl Fn(f32) -> f32, exact: impl Fn(f64) -> f64) {
+        for x in dense(range[0], range[1]) {
+            let (found, expected) = (f64::from(function(x)), exact(f64::from(x)));
+            let error = (found - expected).abs();
+            // Written so that a NaN fails.
+            assert!(error <= bound * expected.abs(), "{x:e}: {found:e}, expected {expected:e}, in {range:?}");
+        }
+    }
+
+    fn assert_near(found: f32, expected: f32, bound: f32) {
+        assert!((found - expected).abs() <= bound, "{found}, expected {expected}");
+    }
+
+    /// Finite floats of all signs and exponents.
+    fn finite_floats(count: usize) -> impl Iterator<Item = f32> {
+        let mut state = 1_u32;
+        let noise = std::iter::repeat_with(move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f32::from_bits(state ^ state >> 15)
+        });
+        let special = [0.0, -0.0, 1.0, -1.0, f32::MAX, f32::MIN, f32::MIN_POSITIVE, 1e-45, 0.5, 2.0, 127.9999, 128.0];
+        special.into_iter().chain(noise).filter(|value| value.is_finite()).take(count)
+    }
+
+    #[test]
+    fn exponentials_and_logarithms_are_exact_to_two_units_in_the_last_place() {
+        assert_exact([-126.0, 127.999], 2e-7, exp2, f64::exp2);
+        assert_exact([-1.0, 1.0], 2e-7, exp2, f64::exp2);
+        assert_exact([-87.3, 88.7], 2e-7, exp, f64::exp);
+        assert_exact([1.2e-38, 3.4e38], 3e-7, log2, f64::log2);
+        assert_exact([0.5, 2.0], 3e-7, log2, f64::log2);
+        assert_exact([1.2e-38, 3.4e38], 3e-7, ln, f64::ln);
+        assert_exact([0.99, 1.01], 3e-7, ln, f64::ln);
+        for exponent in -126..=127 {
+            assert_eq!(exp2(exponent as f32), 2.0_f32.powi(exponent));
+            assert_eq!(log2(2.0_f32.powi(exponent)), exponent as f32);
+        }
+    }
+
+    #[test]
+    fn powers_are_exact_for_the_exponents_of_curves() {
+        for exponent in [0.01_f32, 0.25, 1.0 / 2.4, 1.0 / 2.2, 0.5, 0.9, 1.0, 1.1, 2.0, 2.2, 2.4, 3.0, -0.5, -1.0, -2.0]
+        {
+            assert_exact([1e-6, 1e6], 3e-7, |x| pow(x, exponent), |x| x.powf(f64::from(exponent)));
+            assert_exact([0.001, 1.0], 3e-7, |x| pow(x, exponent), |x| x.powf(f64::from(exponent)));
+            assert_eq!(pow(1.0, exponent), 1.0);
+        }
+        for exponent in [5.0_f32, 7.5, 10.0, -10.0] {
+            assert_exact([0.01, 100.0], 1e-6, |x| pow(x, exponent), |x| x.powf(f64::from(exponent)));
+        }
+        // Here the logarithm of the mantissa, known to 1e-7, is multiplied by 50 or 1000.
+        assert_exact([0.5, 2.0], 5e-6, |x| pow(x, 50.0), |x| x.powf(50.0));
+        assert_exact([0.95, 1.05], 1e-5, |x| pow(x, 1000.0), |x| x.powf(1000.0));
+    }
+
+    #[test]
+    fn roots_and_angles_are_exact() {
+        assert_exact([1e-36, 3.4e38], 3e-7, cbrt, f64::cbrt);
+        assert_exact([-2.0, -0.001], 3e-7, cbrt, f64::cbrt);
+        for x in dense(-10_000.0, 10_000.0).chain(dense(-7.0, 7.0)) {
+            assert!((f64::from(sin(x)) - f64::from(x).sin()).abs() < 1.5e-7, "sin {x}");
+            assert!((f64::from(cos(x)) - f64::from(x).cos()).abs() < 1.5e-7, "cos {x}");
+        }
+        assert_eq!(sin_cos(0.0), (0.0, 1.0));
+        for x in [-1.0, -1e-3, 1e-3, 1.0, 1e6] {
+            assert_exact([-10.0, -1e-4], 3e-7, |y| atan2(y, x), |y| y.atan2(f64::from(x)));
+            assert_exact([1e-4, 1e4], 3e-7, |y| atan2(y, x), |y| y.atan2(f64::from(x)));
+        }
+        for (y, x) in [(0.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-0.0, -1.0), (1.0, 0.0), (-1.0, 0.0), (1.0, 1.0)] {
+            assert_near(atan2(y, x), f32::atan2(y, x), 1e-7);
+        }
+    }
+
+    #[test]
+    fn where_mathematics_has_no_answer_the_stated_one_is_given() {
+        let (nan, infinity) = (f32::NAN, f32::INFINITY);
+        for (exponent, expected) in
+            [(128.0, f32::MAX), (infinity, f32::MAX), (-127.0, 0.0), (-infinity, 0.0), (nan, 0.0)]
+        {
+            assert_eq!(exp2(exponent), expected, "exp2({exponent})");
+            assert_eq!(exp(exponent), expected, "exp({exponent})");
+        }
+        for value in [0.0, -0.0, -1.0, f32::MIN, -infinity, nan, 1e-45] {
+            assert_eq!(log2(value), -126.0, "log2({value})");
+            assert_near(ln(value), -87.336_55, 1e-5);
+        }
+        assert_eq!(log2(infinity), 128.0);
+        for base in [0.0, -0.0, -1.0, f32::MIN, nan] {
+            assert_eq!(pow(base, 2.4), 0.0, "{base}");
+            assert_eq!(pow(base, 0.0), 1.0, "{base}");
+            assert_eq!(pow(base, -0.5), f32::MAX, "{base}");
+            assert_eq!(pow(base, nan), 0.0, "{base}");
+        }
+        assert_eq!(pow(infinity, 2.0), f32::MAX);
+        assert_eq!(pow(infinity, -2.0), 0.0);
+        assert_eq!(pow(2.0, 200.0), f32::MAX);
+        assert_eq!(pow(2.0, -200.0), 0.0);
+        assert_eq!(pow(0.5, nan), 0.0);
+        assert_eq!([sqrt(-1.0), sqrt(nan), cbrt(nan), cbrt(0.0), cbrt(1e-45)], [0.0; 5]);
+        assert_eq!([clamp(nan, -1.0, 1.0), clamp(-2.0, -1.0, 1.0), clamp(2.0, -1.0, 1.0)], [-1.0, -1.0, 1.0]);
+        assert_eq!([sanitize(nan), sanitize(-infinity), sanitize(infinity)], [0.0, f32::MIN, f32::MAX]);
+        assert_eq!([smoothstep(0.5, 0.5, 0.4), smoothstep(0.5, 0.5, 0.5), smoothstep(0.5, 0.5, 0.6)], [0.0, 0.0, 1.0]);
+        assert!(is_nan(nan) && is_nan(-nan) && !is_nan(infinity) && !is_nan(f32::MAX));
+    }
+
+    #[test]
+    fn finite_arguments_give_finite_results() {
+        for (first, second) in finite_floats(300_000).zip(finite_floats(400_000).skip(7)) {
+            let results = [
+                exp2(first),
+                exp(first),
+                log2(first),
+                ln(first),
+                pow(first, second),
+                sqrt(first),
+                cbrt(first),
+                sin(first),
+                cos(first),
+                round_half_up(first),
+            ];
+            assert!(results.iter().all(|value| value.is_finite()), "{first:e} {second:e}: {results:?}");
+            assert!(sin(first).abs() <= 1.0 && cos(first).abs() <= 1.0, "{first:e}");
+            let (first, second) = (clamp(first, -1e37, 1e37), clamp(second, -1e37, 1e37));
+            let results = [atan2(first, second), linear_to_srgb(first), smoothstep(first, second, 0.5)];
+            assert!(results.iter().all(|value| value.is_finite()), "{first:e} {second:e}: {results:?}");
+        }
+    }
+
+    #[test]
+    fn rounding_takes_halves_upwards() {
+        for (value, expected) in
+            [(0.5, 1.0), (-0.5, 0.0), (1.5, 2.0), (2.5, 3.0), (-1.5, -1.0), (0.49, 0.0), (-0.51, -1.0)]
+        {
+            assert_eq!(round_half_up(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn srgb_curves_follow_the_standard() {
+        let to_linear = |v: f64| if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) };
+        let to_srgb = |v: f64| if v <= 0.003_130_8 { v * 12.92 } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
+        // Just above the knees, where the f32 and the f64 constant differ, the branches agree to 1e-8.
+        assert_exact([0.0, 4.0], 5e-7, srgb_to_linear, to_linear);
+        assert_exact([0.0, 4.0], 5e-7, linear_to_srgb, to_srgb);
+        assert_eq!(
+            [srgb_to_linear(0.0), srgb_to_linear(1.0), linear_to_srgb(0.0), linear_to_srgb(1.0)],
+            [0.0, 1.0, 0.0, 1.0]
+        );
+        for value in dense(0.0, 4.0) {
+            assert_eq!(srgb_to_linear(-value), -srgb_to_linear(value));
+            assert_eq!(linear_to_srgb(-value), -linear_to_srgb(value));
+            assert_near(linear_to_srgb(srgb_to_linear(value)), value, 1e-6 * value.max(1.0));
+        }
+    }
+
+    #[test]
+    fn luma_weights_sum_to_one() {
+        assert_near(luma709(1.0, 1.0, 1.0), 1.0, 1e-7);
+        assert_near(luma601(1.0, 1.0, 1.0), 1.0, 1e-7);
+        assert_eq!([luma709(0.0, 1.0, 0.0), luma601(0.0, 0.0, 1.0)], [0.7152, 0.114]);
+    }
+
+    #[test]
+    fn mixing_equal_numbers_gives_that_number() {
+        assert_eq!([mix(0.3, 0.3, 0.7), mix(1.0, 3.0, 0.5), mix(1.0, 3.0, 0.0)], [0.3, 2.0, 1.0]);
+    }
+
+    #[test]
+    fn hues_are_known_and_reversible() {
+        let cases = [
+            ([1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 0.5]),
+            ([1.0, 1.0, 0.0], [1.0 / 6.0, 1.0, 1.0], [1.0 / 6.0, 1.0, 0.5]),
+            ([0.0, 1.0, 0.0], [2.0 / 6.0, 1.0, 1.0], [2.0 / 6.0, 1.0, 0.5]),
+            ([0.0, 0.0, 0.5], [4.0 / 6.0, 1.0, 0.5], [4.0 / 6.0, 1.0, 0.25]),
+            ([1.0, 0.0, 1.0], [5.0 / 6.0, 1.0, 1.0], [5.0 / 6.0, 1.0, 0.5]),
+            ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+            ([0.25, 0.25, 0.25], [0.0, 0.0, 0.25], [0.0, 0.0, 0.25]),
+            ([1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]),
+            ([1.0, 0.5, 0.5], [0.0, 0.5, 1.0], [0.0, 1.0, 0.75]),
+        ];
+        let near = |found: [f32; 3], expected: [f32; 3]| {
+            for (found, expected) in found.into_iter().zip(expected) {
+                assert_near(found, expected, 2e-6);
+            }
+        };
+        for (rgb, hsv, hsl) in cases {
+            near(rgb_to_hsv(rgb), hsv);
+            near(rgb_to_hsl(rgb), hsl);
+        }
+        for code in 0..33 * 33 * 33 {
+            let rgb = [code % 33, code / 33 % 33, code / 33 / 33].map(|step| step as f32 / 32.0);
+            let (hsv, hsl) = (rgb_to_hsv(rgb), rgb_to_hsl(rgb));
+            assert!((0.0..1.0).contains(&hsv[0]) && hsv[0] == hsl[0], "{rgb:?}");
+            near(hsv_to_rgb(hsv), rgb);
+            near(hsl_to_rgb(hsl), rgb);
+            near(hsv_to_rgb([hsv[0] - 3.0, hsv[1], hsv[2]]), rgb);
+        }
+    }
+}

@@ -126,8 +126,8 @@ fn half_to_float(half: u16) -> f32 {
     let subnormal = magnitude.cast_signed() as f32 * (1.0 / 16_777_216.0);
     let value = if magnitude < 0x0400 { subnormal } else { normal };
     let value = if magnitude < 0x7c00 { value } else { f32::MAX };
-    let value = if magnitude > 0x7c00 { 0.0 } else { value };
-    f32::from_bits(value.to_bits() | (bits & 0x8000) << 16)
+    let signed = f32::from_bits(value.to_bits() | (bits & 0x8000) << 16);
+    if magnitude > 0x7c00 { 0.0 } else { signed }
 }
 
 /// The nearest half float, halves to even; beyond the range the largest, 65504; NaN gives 0.
@@ -314,7 +314,10 @@ mod tests {
                 (0..samples.len()).map(value).collect()
             });
             let planes = unpacked(format, &bytes, 0, samples.len());
-            assert_eq!(bits(&planes), bits(&expected), "{format}");
+            for (found, expected) in bits(&planes).into_iter().zip(bits(&expected)) {
+                let wrong = (0..found.len()).find(|&x| found[x] != expected[x]);
+                assert_eq!(wrong.map(|x| (x, found[x], expected[x])), None, "{format}");
+            }
 
             // Unpacked values are packed to the same bytes, unless they are floats that had to be made finite.
             let mut packed = vec![0xaa; bytes.len()];
