@@ -211,7 +211,7 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     let square = tangent * tangent;
     // Fit: 2.2e-8.
     let mut angle = 0.080_537_23;
-    angle = angle * square - 0.138_776_79;
+    angle = angle * square - 0.138_776_8;
     angle = angle * square + 0.199_777_1;
     angle = angle * square - 0.333_329_5;
     angle = angle * square * tangent + tangent;
@@ -523,7 +523,8 @@ mod tests {
         let to_linear = |v: f64| if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) };
         let to_srgb = |v: f64| if v <= 0.003_130_8 { v * 12.92 } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
         // Just above the knees, where the f32 and the f64 constant differ, the branches agree to 1e-8.
-        assert_exact([0.0, 4.0], 5e-7, srgb_to_linear, to_linear);
+        // The rounding of the base counts 2.4 times.
+        assert_exact([0.0, 4.0], 6e-7, srgb_to_linear, to_linear);
         assert_exact([0.0, 4.0], 5e-7, linear_to_srgb, to_srgb);
         assert_eq!(
             [srgb_to_linear(0.0), srgb_to_linear(1.0), linear_to_srgb(0.0), linear_to_srgb(1.0)],

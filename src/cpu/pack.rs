@@ -230,7 +230,7 @@ mod tests {
 
     /// What a stored sample means, in the plainest words; `half` stands for the format's definition.
     fn read_reference(sample: SampleType, bytes: &[u8]) -> f32 {
-        let finite = |value: f32| if value.is_nan() { 0.0 } else { value.max(f32::MIN).min(f32::MAX) };
+        let finite = |value: f32| if value.is_nan() { 0.0 } else { value.clamp(f32::MIN, f32::MAX) };
         match (sample, bytes) {
             (SampleType::U8, &[byte]) => byte as f32 * (1.0 / 255.0),
             (SampleType::U16, &[first, second]) => u16::from_ne_bytes([first, second]) as f32 * (1.0 / 65535.0),

@@ -147,122 +147,22 @@ mod tests {
 
     const LEVELS: [Level; 4] = [Level::Baseline, Level::Sse41, Level::Avx2, Level::Avx512];
 
-    /// Runs every function of `maths` over `values`, with no more than the instructions of `limit`.
+    /// The bits of every function of `maths` over `values`, with no more than the instructions of `limit`.
     fn all_functions(limit: Level, values: &[f32]) -> Vec<u32> {
-        let functions: [fn(Level, &[f32], &mut Vec<f32>); 12] = [
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::exp2(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::log2(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::exp(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::pow(x, 2.2),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::pow(0.3, x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::cbrt(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::sin(x) + maths::cos(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::atan2(x, 0.5 - x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::round_half_up(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::srgb_to_linear(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| maths::linear_to_srgb(x),
-                )
-            },
-            |limit, values, out| {
-                map(
-                    limit,
-                    values,
-                    out,
-                    #[inline(always)]
-                    |x| clamp_to_int::<-9, 999>(x) as f32,
-                )
-            },
-        ];
         let mut out = Vec::new();
-        for function in functions {
-            function(limit, values, &mut out);
-        }
+        map(limit, values, &mut out, maths::exp2);
+        map(limit, values, &mut out, maths::log2);
+        map(limit, values, &mut out, maths::exp);
+        map(limit, values, &mut out, |x| maths::pow(x, 2.2));
+        map(limit, values, &mut out, |x| maths::pow(0.3, x));
+        map(limit, values, &mut out, maths::cbrt);
+        map(limit, values, &mut out, maths::sin);
+        map(limit, values, &mut out, maths::cos);
+        map(limit, values, &mut out, |x| maths::atan2(x, 0.5 - x));
+        map(limit, values, &mut out, maths::round_half_up);
+        map(limit, values, &mut out, maths::srgb_to_linear);
+        map(limit, values, &mut out, maths::linear_to_srgb);
+        map(limit, values, &mut out, |x| clamp_to_int::<-9, 999>(x) as f32);
         out.into_iter().map(f32::to_bits).collect()
     }
 

@@ -94,11 +94,9 @@ pub struct AdapterInfo {
     pub unusable: Option<String>,
 }
 
-/// An adapter, and the instance that it came from.
+/// An adapter that might do. It keeps its instance alive, as does a device.
 pub(super) struct Candidate {
-    // Dropped in this order.
-    pub(super) adapter: wgpu::Adapter,
-    pub(super) instance: wgpu::Instance,
+    adapter: wgpu::Adapter,
     pub(super) info: AdapterInfo,
 }
 
@@ -153,11 +151,7 @@ pub(super) fn enumerate(backend: BackendName, limits: Option<Limits>) -> Result<
         if adapters.is_empty() {
             return Err("no adapter".to_string());
         }
-        let candidate = |adapter: wgpu::Adapter| Candidate {
-            info: describe(&adapter, backend, limits),
-            adapter,
-            instance: instance.clone(),
-        };
+        let candidate = |adapter: wgpu::Adapter| Candidate { info: describe(&adapter, backend, limits), adapter };
         Ok(adapters.into_iter().map(candidate).collect())
     })
 }

@@ -67,13 +67,12 @@ struct Frame {
 
 /// The worker's whole state.
 pub(super) struct Worker {
-    // Fields drop in this order: everything before the device, and the instance last.
+    // Fields drop in this order: what is on the device before the device.
     frames: VecDeque<Frame>,
     programs: HashMap<u64, Program>,
     shared: SharedPool,
     pipelines: Pipelines,
     gpu: Gpu,
-    _candidate: Candidate,
     bytes: Arc<BytePool>,
     status: Arc<Status>,
     options: DeviceOptions,
@@ -124,7 +123,6 @@ impl Worker {
                 programs: HashMap::new(),
                 shared: SharedPool::default(),
                 pipelines: Pipelines::new(options.checked),
-                _candidate: candidate,
                 bytes: Arc::new(BytePool::default()),
                 status,
                 options: options.clone(),

@@ -769,13 +769,21 @@ impl<'a> Generator<'a> {
                             format.wgsl()
                         )
                     });
-                    let _ = writeln!(finish, "    textureStore(written_{slot}, vec2i(x, row), r{value}.a);");
+                    // Some drivers turn what a half cannot hold into NaN.
+                    let stored = |member: &str| match format {
+                        TexelFormat::Rgba16Float => {
+                            format!("clamp(r{value}.{member}, vec4f(-65504.0), vec4f(65504.0))")
+                        }
+                        _ => format!("r{value}.{member}"),
+                    };
+                    let _ = writeln!(finish, "    textureStore(written_{slot}, vec2i(x, row), {});", stored("a"));
                     for (index, member) in ["b", "c", "d"].iter().enumerate() {
                         let offset = index + 1;
                         let _ = writeln!(
                             finish,
                             "    if x + {offset} < i32(uniforms.extent.x) {{\n        textureStore(written_{slot}, \
-                             vec2i(x + {offset}, row), r{value}.{member});\n    }}"
+                             vec2i(x + {offset}, row), {});\n    }}",
+                            stored(member)
                         );
                     }
                 }
