@@ -442,3 +442,11 @@ fn exit_codes_and_help() {
     assert_contains(&help, "cyanotype apply [OPTIONS] IN OUT CHAIN");
     assert_contains(&help, "--extension");
 }
+
+/// The operator table of the README is what the registry says.
+#[test]
+fn the_readme_lists_the_operators() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
+    let table = succeeds(&["ops", "--markdown"]);
+    assert!(readme.contains(table.trim()), "README.md is out of date; between its operator marks belongs:\n{table}");
+}

@@ -4,9 +4,10 @@
 //! Each pass is cut into bands and tiles; within a tile all values of the pass are evaluated together, a few hundred pixels
 //! at a time, in planes of `f32` that stay in the cache. Only what the plan stores becomes a whole picture in memory.
 //!
-//! - `pass`: one pass after the other, and where their results lie
+//! - `schedule`: which passes are carried out together, so that what lies between them stays in the cache
+//! - `pass`: one job after the other, and where their results lie
 //! - `program`: a pass made ready: stages, steps, slots
-//! - `tile`: a pass spread over bands, tiles and cores
+//! - `cut`, `tile`: a pass spread over bands, tiles and cores
 //! - `evaluate`, `fetch`: a stage on a cell, and the rows that its neighbourhoods read
 //! - `block`, `edge`: rows kept while a window moves down, and how they go on beyond the picture
 //! - `steps`: the arithmetic of the steps that read other pixels
@@ -21,6 +22,7 @@ pub mod pack;
 pub mod simd;
 
 mod block;
+mod cut;
 mod edge;
 mod evaluate;
 mod fetch;
@@ -30,6 +32,7 @@ mod picture;
 mod pool;
 mod program;
 mod reduce;
+mod schedule;
 mod steps;
 mod tile;
 
@@ -61,8 +64,8 @@ pub enum Output {
 /// WGSL alone, [`Error::OutOfMemory`].
 pub fn run(graph: &Lowered, plan: &Plan, sources: &[ImageView<'_>]) -> Result<Vec<Output>> {
     check_sources(graph, sources)?;
-    let mut state = pass::State::new(graph, plan, sources);
-    plan.passes.iter().try_for_each(|pass| state.run(pass))?;
+    let mut state = pass::State::new(graph, sources);
+    schedule::schedule(graph, plan).iter().try_for_each(|job| state.run(job))?;
     let mut outputs = Vec::with_capacity(graph.outputs.len());
     for (index, output) in graph.outputs.iter().enumerate() {
         let missing = || Error::BadGraph(format!("no pass of the plan makes output '{}'", output.name));

@@ -1,26 +1,26 @@
 //! One pass after the other: what each reads, and where its results lie until nobody needs them.
 
+use super::cut::Cut;
 use super::picture::{Layout, Picture};
 use super::pool::Bytes;
-use super::program::{Frame, compile, misplaced};
+use super::program::{Frame, Stage, compile, misplaced};
 use super::reduce::{self, Tally};
+use super::schedule::Job;
 use super::steps::warp;
-use super::tile::{Cut, Destination, drive, writers};
+use super::tile::{Destination, drive, writers};
 use crate::error::{Error, Result};
 use crate::graph::lower::{Lowered, OutputKind, Value};
 use crate::image::ImageView;
-use crate::op::{Reduction, Rows, Step};
-use crate::plan::{Pass, Plan, Storage, Target};
-use std::collections::BTreeMap;
+use crate::op::{Extent, Reduction, Rows, Step};
+use crate::plan::{Storage, Target};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What exists between passes.
 pub(super) struct State<'r> {
     graph: &'r Lowered,
     sources: &'r [ImageView<'r>],
-    /// The plan's textures, then pictures that this backend stores on its own account.
-    pictures: Vec<Option<Picture>>,
-    /// Where a value lies among `pictures`.
-    stored: BTreeMap<Value, usize>,
+    /// Pictures between passes by their values.
+    pictures: BTreeMap<Value, Picture>,
     /// The content of buffers by their values.
     pub buffers: BTreeMap<Value, Vec<[u32; 4]>>,
     /// Packed outputs, by their place in the graph.
@@ -28,43 +28,33 @@ pub(super) struct State<'r> {
 }
 
 impl<'r> State<'r> {
-    /// Before the first pass.
-    pub fn new(graph: &'r Lowered, plan: &'r Plan, sources: &'r [ImageView<'r>]) -> State<'r> {
-        let texture = |place| if let Storage::Texture(index) = place { Some(index) } else { None };
-        let stored = plan.stored.iter().filter_map(|stored| Some((stored.value, texture(stored.place)?)));
-        State {
-            graph,
-            sources,
-            pictures: plan.textures.iter().map(|_| None).collect(),
-            stored: stored.collect(),
-            buffers: BTreeMap::new(),
-            outputs: graph.outputs.iter().map(|_| None).collect(),
-        }
+    /// Before the first job.
+    pub fn new(graph: &'r Lowered, sources: &'r [ImageView<'r>]) -> State<'r> {
+        let outputs = graph.outputs.iter().map(|_| None).collect();
+        State { graph, sources, pictures: BTreeMap::new(), buffers: BTreeMap::new(), outputs }
     }
 
     fn frame(&self) -> Frame<'_> {
-        Frame {
-            graph: self.graph,
-            sources: self.sources,
-            pictures: &self.pictures,
-            stored: &self.stored,
-            buffers: &self.buffers,
-        }
+        Frame { graph: self.graph, sources: self.sources, pictures: &self.pictures, buffers: &self.buffers }
     }
 
-    /// Runs a pass.
-    pub fn run(&mut self, pass: &Pass) -> Result<()> {
-        let mut inline = pass.inline.clone();
-        self.store_for_wild_warps(&mut inline)?;
-        let buffer = pass.writes.iter().find(|write| self.graph.node(write.value).shape.is_buffer());
+    /// Runs a job.
+    pub fn run(&mut self, job: &Job) -> Result<()> {
+        let mut inline = job.inline.clone();
+        let own = self.store_for_wild_warps(&mut inline)?;
+        let buffer = job.writes.iter().find(|write| self.graph.node(write.value).shape.is_buffer());
         match buffer {
-            Some(write) => self.make_buffer(write.value, &inline),
-            None => self.make_pictures(pass, &inline),
+            Some(write) => self.make_buffer(write.value, &inline)?,
+            None => self.make_pictures(job, &inline)?,
         }
+        for value in job.last_uses.iter().chain(&own) {
+            self.pictures.remove(value);
+        }
+        Ok(())
     }
 
     /// A reduction, or a buffer from another.
-    fn make_buffer(&mut self, value: Value, inline: &[Value]) -> Result<()> {
+    fn make_buffer(&mut self, value: Value, inline: &BTreeSet<Value>) -> Result<()> {
         let node = self.graph.node(value);
         let input = node.inputs.first().copied().ok_or_else(|| misplaced(node, "has no input"))?;
         let entries = match &node.step {
@@ -81,42 +71,33 @@ impl<'r> State<'r> {
         Ok(())
     }
 
-    fn reduce(&self, input: Value, reduction: Reduction, inline: &[Value]) -> Result<Vec<[u32; 4]>> {
+    fn reduce(&self, input: Value, reduction: Reduction, inline: &BTreeSet<Value>) -> Result<Vec<[u32; 4]>> {
         let extent = self.graph.node(input).shape.extent();
         let stages = compile(self.frame(), inline, &[input])?;
-        let cut = Cut::new(&stages, extent).with_fixed_bands(extent);
+        let cut = Cut::new(self.graph, inline, &[input], extent).with_fixed_bands(extent);
         let tallies = (0..extent.height.div_ceil(cut.band_rows)).map(|_| Tally::new(reduction)).collect();
         Ok(reduce::entries(reduction, &drive(&stages, extent, cut, tallies)))
     }
 
-    fn make_pictures(&mut self, pass: &Pass, inline: &[Value]) -> Result<()> {
-        let mut roots: Vec<Value> = Vec::new();
-        for write in &pass.writes {
+    fn make_pictures(&mut self, job: &Job, inline: &BTreeSet<Value>) -> Result<()> {
+        let roots = job.roots();
+        let mut made: Vec<(usize, Made)> = Vec::with_capacity(job.writes.len());
+        for write in &job.writes {
             let node = self.graph.node(write.value);
-            if node.shape.extent() != pass.extent {
+            if node.shape.extent() != job.extent {
                 return Err(misplaced(node, "is written by a pass of another size"));
             }
-            if !roots.contains(&write.value) {
-                roots.push(write.value);
-            }
-        }
-        // Taken out of the state, because what a pass writes is not what it reads.
-        let mut made: Vec<(usize, Made)> = Vec::with_capacity(pass.writes.len());
-        for write in &pass.writes {
             let result = roots.iter().position(|root| *root == write.value).unwrap_or(0);
             made.push((result, self.place(write.value, write.target)?));
         }
         let stages = compile(self.frame(), inline, &roots)?;
-        let cut = Cut::new(&stages, pass.extent);
         let destinations = made.iter_mut().map(|(result, made)| (*result, made.destination()));
-        drive(&stages, pass.extent, cut, writers(pass.extent, cut.band_rows, destinations));
+        write(self.graph, &stages, inline, &roots, job.extent, destinations);
         drop(stages);
         for (_, made) in made {
             match made {
-                Made::Picture { index, picture } => {
-                    if let Some(place) = self.pictures.get_mut(index) {
-                        *place = Some(picture);
-                    }
+                Made::Picture { value, picture } => {
+                    self.pictures.insert(value, picture);
                 }
                 Made::Output { index, bytes, .. } => {
                     if let Some(place) = self.outputs.get_mut(index) {
@@ -132,15 +113,9 @@ impl<'r> State<'r> {
     fn place(&mut self, value: Value, target: Target) -> Result<Made> {
         let node = self.graph.node(value);
         match target {
-            Target::Stored(Storage::Texture(index)) => {
-                let (extent, layout) = (node.shape.extent(), Layout::of(&node.shape));
-                // What lies there is dead: the plan's lifetimes end before another value moves in.
-                let old = self.pictures.get_mut(index).and_then(Option::take);
-                let picture = match old.filter(|old| old.extent == extent && old.layout == layout) {
-                    Some(old) => old,
-                    None => Picture::new(extent, layout)?,
-                };
-                Ok(Made::Picture { index, picture })
+            Target::Stored(Storage::Texture(_)) => {
+                let picture = Picture::new(node.shape.extent(), Layout::of(&node.shape))?;
+                Ok(Made::Picture { value, picture })
             }
             Target::Output(index) => match self.graph.outputs.get(index).map(|output| output.kind) {
                 Some(OutputKind::Picture(description)) => {
@@ -154,36 +129,51 @@ impl<'r> State<'r> {
     }
 
     /// A warp that reads all over the place would have its input evaluated many times over, box by box. It is stored first
-    /// instead, and no longer evaluated in this pass.
-    fn store_for_wild_warps(&mut self, inline: &mut Vec<Value>) -> Result<()> {
+    /// instead, and no longer evaluated in this job. Returns what was stored.
+    fn store_for_wild_warps(&mut self, inline: &mut BTreeSet<Value>) -> Result<Vec<Value>> {
+        let mut stored = Vec::new();
         for value in inline.clone() {
             let node = self.graph.node(value);
-            let (Step::Warp { kernel, interpolation, edge }, Some(input)) = (&node.step, node.inputs.first().copied()) else {
+            let (Step::Warp { kernel, interpolation, edge }, Some(input)) = (&node.step, node.inputs.first().copied())
+            else {
                 continue;
             };
             let Rows::Warp(code) = &kernel.rows else { continue };
             let source = self.graph.node(input).shape;
-            let is_stored = self.frame().picture(input).is_some() && !inline.contains(&input);
-            if is_stored || !warp::is_wild(code, node.shape.extent(), *interpolation, *edge, source.extent()) {
+            if self.pictures.contains_key(&input)
+                || !warp::is_wild(code, node.shape.extent(), *interpolation, *edge, source.extent())
+            {
                 continue;
             }
             let mut picture = Picture::new(source.extent(), Layout::of(&source))?;
             let stages = compile(self.frame(), inline, &[input])?;
-            let cut = Cut::new(&stages, source.extent());
-            let destination = [(0, Destination::Planar(&mut picture))];
-            drive(&stages, source.extent(), cut, writers(source.extent(), cut.band_rows, destination));
+            write(self.graph, &stages, inline, &[input], source.extent(), [(0, Destination::Planar(&mut picture))]);
             drop(stages);
-            self.stored.insert(input, self.pictures.len());
-            self.pictures.push(Some(picture));
-            inline.retain(|other| *other != input);
+            self.pictures.insert(input, picture);
+            inline.remove(&input);
+            stored.push(input);
         }
-        Ok(())
+        Ok(stored)
     }
+}
+
+/// Runs stages over a whole picture.
+fn write<'w>(
+    graph: &Lowered,
+    stages: &[Stage<'_>],
+    inline: &BTreeSet<Value>,
+    roots: &[Value],
+    extent: Extent,
+    destinations: impl IntoIterator<Item = (usize, Destination<'w>)>,
+) {
+    let Some(last) = stages.last() else { return };
+    let cut = Cut::new(graph, inline, roots, extent).in_cells(last.cell);
+    drive(stages, extent, cut, writers(extent, cut.band_rows, destinations));
 }
 
 /// A result while it is made.
 enum Made {
-    Picture { index: usize, picture: Picture },
+    Picture { value: Value, picture: Picture },
     Output { index: usize, format: crate::image::PixelFormat, bytes: Bytes },
 }
 

@@ -25,19 +25,10 @@ pub(super) type WarpCode = Arc<dyn Fn(&mut [f32], &mut [f32], Place) + Send + Sy
 pub(super) struct Frame<'r> {
     pub graph: &'r Lowered,
     pub sources: &'r [ImageView<'r>],
-    /// Stored pictures.
-    pub pictures: &'r [Option<Picture>],
-    /// Where a value lies among `pictures`.
-    pub stored: &'r BTreeMap<Value, usize>,
+    /// Stored pictures by the value that they hold.
+    pub pictures: &'r BTreeMap<Value, Picture>,
     /// Stored buffers by the value that they hold.
     pub buffers: &'r BTreeMap<Value, Vec<[u32; 4]>>,
-}
-
-impl<'r> Frame<'r> {
-    /// The stored picture of a value.
-    pub fn picture(&self, value: Value) -> Option<&'r Picture> {
-        self.stored.get(&value).and_then(|index| self.pictures.get(*index)).and_then(Option::as_ref)
-    }
 }
 
 /// Steps that make values at the same pixels.
@@ -45,7 +36,9 @@ pub(super) struct Stage<'r> {
     pub operations: Vec<Operation<'r>>,
     /// The values that are made, with the slot and layout of each.
     pub results: Vec<StageResult>,
-    /// The greatest width and height of a cell.
+    /// The cell that suits its steps.
+    preferred: Extent,
+    /// The same within the picture: the greatest width and height of a cell.
     pub cell: Extent,
     /// Number of slots.
     pub slots: usize,
@@ -141,13 +134,6 @@ impl ResampleTable<'_> {
     }
 }
 
-impl<'r> Stage<'r> {
-    /// The neighbourhoods among its steps.
-    pub fn readers(&self) -> impl Iterator<Item = (&Operation<'r>, Reader<'r>)> {
-        self.operations.iter().filter_map(|operation| Some((operation, operation.action.reader()?)))
-    }
-}
-
 impl<'r> Action<'r> {
     /// How it reads other pixels, if it does.
     pub fn reader(&self) -> Option<Reader<'r>> {
@@ -164,8 +150,8 @@ impl<'r> Action<'r> {
 }
 
 /// Makes the stages of a pass that evaluates `inline` and needs `roots`.
-pub(super) fn compile<'r>(frame: Frame<'r>, inline: &[Value], roots: &[Value]) -> Result<Vec<Stage<'r>>> {
-    let inline = inline.iter().copied().collect();
+pub(super) fn compile<'r>(frame: Frame<'r>, inline: &BTreeSet<Value>, roots: &[Value]) -> Result<Vec<Stage<'r>>> {
+    let inline = inline.clone();
     let mut compiler = Compiler { frame, inline, stages: Vec::new(), blocks: Vec::new() };
     compiler.stage(roots, None)?;
     Ok(compiler.stages)
@@ -270,10 +256,11 @@ impl<'r> Compiler<'r> {
             .map(|(value, slot, layout)| StageResult { value, slot, layout })
             .collect();
         let extent = roots.first().map_or(Extent { width: 1, height: 1 }, |root| self.node(*root).shape.extent());
-        let preferred = draft.operations.iter().map(preferred_cell).fold(POINT_CELL, higher);
+        let preferred = draft.operations.iter().map(|operation| self.preferred_cell(operation));
+        let preferred = preferred.fold(POINT_CELL, higher);
         let cell =
             Extent { width: preferred.width.min(extent.width), height: preferred.height.min(extent.height) };
-        self.stages.push(Stage { operations: draft.operations, results, cell, slots: draft.slots, block });
+        self.stages.push(Stage { operations: draft.operations, results, preferred, cell, slots: draft.slots, block });
         Ok(self.stages.len() - 1)
     }
 
@@ -328,7 +315,7 @@ impl<'r> Compiler<'r> {
             return source.map(Action::Source).ok_or_else(|| misplaced(node, "reads an input that was not given"));
         }
         if self.is_leaf(value) {
-            let picture = self.frame.picture(value);
+            let picture = self.frame.pictures.get(&value);
             return picture.map(Action::Stored).ok_or_else(|| misplaced(node, "is read before a pass stored it"));
         }
         let input = || node.inputs.first().copied().ok_or_else(|| misplaced(node, "has no input"));
@@ -396,12 +383,30 @@ impl<'r> Compiler<'r> {
         }
     }
 
+    /// The cell that suits a step best.
+    fn preferred_cell(&self, operation: &Operation<'r>) -> Extent {
+        let own = match &operation.action {
+            // Several rows at once share the loads of the rows that they have in common.
+            Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 256, height: 4 },
+            Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 256, height: 4 },
+            // As many rows as are interleaved: see `steps::resample`.
+            Action::Resample { axis: Axis::Horizontal, .. } => Extent { width: 128, height: resample::LANES as u32 },
+            Action::Warp { .. } => Extent { width: warp::CELL, height: warp::CELL },
+            Action::Remap { remap, .. } if !remap::keeps_rows(remap) => Extent { width: warp::CELL, height: warp::CELL },
+            _ => POINT_CELL,
+        };
+        // Where the input has to be made, as many rows are asked for as are best made together.
+        let input = operation.action.reader().filter(|reader| reader.picture.is_none());
+        let input = input.and_then(|reader| self.stages.get(reader.stage));
+        input.map_or(own, |stage| higher(own, stage.preferred))
+    }
+
     /// How the step of `node` reads other pixels of `input`.
     fn reader(&mut self, node: &StepNode, input: Value, edge: Edge, boxes: bool) -> Result<Reader<'r>> {
         let source = self.node(input);
         let extent = source.shape.extent();
         let layout = Layout::of(&source.shape).with_edge(edge).union(Layout::of(&node.shape));
-        let picture = if self.is_leaf(input) { self.frame.picture(input) } else { None };
+        let picture = if self.is_leaf(input) { self.frame.pictures.get(&input) } else { None };
         let stage = self.block(input, edge, layout, boxes)?;
         Ok(Reader { edge, extent, layout, picture, stage })
     }
@@ -423,22 +428,6 @@ impl<'r> Compiler<'r> {
 
 /// Cells of plain point steps: four channels of 512 floats are a quarter of a first-level cache.
 const POINT_CELL: Extent = Extent { width: 512, height: 1 };
-
-/// The cell that suits a step best.
-fn preferred_cell(operation: &Operation<'_>) -> Extent {
-    match &operation.action {
-        // Several rows at once share the loads of the rows that they have in common.
-        Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 256, height: 4 },
-        Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 256, height: 4 },
-        // As many rows as are interleaved: see `steps::resample`.
-        Action::Resample { axis: Axis::Horizontal, .. } => {
-            Extent { width: 128, height: resample::LANES as u32 }
-        }
-        Action::Warp { .. } => Extent { width: warp::CELL, height: warp::CELL },
-        Action::Remap { remap, .. } if !remap::keeps_rows(remap) => Extent { width: warp::CELL, height: warp::CELL },
-        _ => POINT_CELL,
-    }
-}
 
 fn higher(first: Extent, second: Extent) -> Extent {
     if second.height > first.height { second } else { first }

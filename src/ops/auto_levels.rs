@@ -37,10 +37,10 @@ fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Resu
     let common = u32::from(!arguments.switch("per-channel"));
     let range = if low == 0 && high == 0 {
         let statistics = builder.reduce(inputs[0], Reduction::Statistics);
-        builder.derive(statistics, 2, AutoLevelsExtrema { common })
+        builder.derive(statistics, 2, AutoLevelsExtrema { joint: common })
     } else {
         let histogram = builder.reduce(inputs[0], Reduction::Histogram);
-        builder.derive(histogram, 2, AutoLevelsPercentiles { low, high, common })
+        builder.derive(histogram, 2, AutoLevelsPercentiles { low, high, joint: common })
     };
     let kernel = Kernel::point_with_buffer(AutoLevels {}, |_, buffer| Stretch::new(buffer));
     Ok(builder.point_with_buffer(inputs[0], range, kernel))
@@ -65,13 +65,13 @@ fn entries(mut low: [f32; 3], mut high: [f32; 3], common: bool) -> Vec<[u32; 4]>
 /// Seven steps of 16 bit: what is left of an even picture once textures and rounding have been at it is not stretched.
 const SMALLEST_RANGE: f32 = 1e-4;
 
-kernel! { "auto-levels-extrema", cost: 4.0, pub struct AutoLevelsExtrema { common: u32 } }
+kernel! { "auto-levels-extrema", cost: 4.0, pub struct AutoLevelsExtrema { joint: u32 } }
 
 impl Derive for AutoLevelsExtrema {
     fn entries(&self, statistics: &[[u32; 4]]) -> Vec<[u32; 4]> {
         let [low, high, ..] = statistics else { return Vec::new() }; // four entries, by the reduction
         let ends = |[r, g, b, _]: [u32; 4]| [r, g, b].map(f32::from_bits);
-        entries(ends(*low), ends(*high), self.common != 0)
+        entries(ends(*low), ends(*high), self.joint != 0)
     }
 }
 
@@ -83,7 +83,7 @@ kernel! {
         low: u32,
         /// Share cut off from above, in hundredths of a percent.
         high: u32,
-        common: u32,
+        joint: u32,
     }
 }
 
@@ -110,7 +110,7 @@ impl Derive for AutoLevelsPercentiles {
             [low / 255.0, high / 255.0]
         };
         let ends = [0, 1, 2].map(ends);
-        entries(ends.map(|[low, _]| low), ends.map(|[_, high]| high), self.common != 0)
+        entries(ends.map(|[low, _]| low), ends.map(|[_, high]| high), self.joint != 0)
     }
 }
 
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn extrema_become_the_ends() {
         let statistics = bits(&[[0.25, 0.5, 0.0, 1.0], [0.75, 0.5, 2.0, 1.0], [0.5; 4], [0.0; 4]]);
-        let own = AutoLevelsExtrema { common: 0 }.entries(&statistics);
+        let own = AutoLevelsExtrema { joint: 0 }.entries(&statistics);
         assert_eq!(floats(&own), [[0.25, 0.0, 0.0, 0.0], [2.0, 1.0, 0.5, 0.0]]);
-        let common = AutoLevelsExtrema { common: 1 }.entries(&statistics);
+        let common = AutoLevelsExtrema { joint: 1 }.entries(&statistics);
         assert_eq!(floats(&common), [[0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.5, 0.0]]);
         let pixel =
             Stretch::new(&own).pixel([0.25, 0.5, 1.0, 0.3], Position { x: 0.5, y: 0.5, width: 1.0, height: 1.0 });
@@ -192,7 +192,7 @@ mod tests {
         histogram[51] = [90, 0, 100, 0];
         histogram[204] = [90, 100, 100, 0];
         histogram[255] = [10, 0, 0, 0];
-        let entries = |low, high| floats(&AutoLevelsPercentiles { low, high, common: 0 }.entries(&histogram));
+        let entries = |low, high| floats(&AutoLevelsPercentiles { low, high, joint: 0 }.entries(&histogram));
         // 5 percent of 200 pixels: red's 10 darkest and 10 brightest may go; green and blue have no such tails.
         let [low, scale] = entries(500, 500)[..] else { panic!() };
         assert_eq!(low, [0.2, 0.0, 0.2, 0.0]);

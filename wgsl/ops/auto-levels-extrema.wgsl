@@ -2,7 +2,7 @@
 fn auto_levels_extrema(index: u32, u: AutoLevelsExtrema) -> vec4u {
     var low = bitcast<vec4f>(buffer(0u)).rgb;
     var high = bitcast<vec4f>(buffer(1u)).rgb;
-    if u.common != 0u {
+    if u.joint != 0u {
         low = vec3f(min(low.r, min(low.g, low.b)));
         high = vec3f(max(high.r, max(high.g, high.b)));
     }

@@ -21,7 +21,7 @@ fn auto_levels_percentiles(index: u32, u: AutoLevelsPercentiles) -> vec4u {
     }
     var low = vec3f(skipped_below) / 255.0;
     var high = (255.0 - vec3f(skipped_above)) / 255.0;
-    if u.common != 0u {
+    if u.joint != 0u {
         low = vec3f(min(low.r, min(low.g, low.b)));
         high = vec3f(max(high.r, max(high.g, high.b)));
     }
