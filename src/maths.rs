@@ -1,29 +1,29 @@
-//! Elementary functions on `f32` that a loop can be vectorised with: no branches, no tables, no calls to libm, nothing but
-//! additions, multiplications, comparisons and integer operations on the bits. `f32::powf` in the same loop would cost
-//! some five times as much, since LLVM has no vector form of it.
+//! Elementary functions on `f32` that a loop can be vectorised with: no branches, no tables, no calls to libm, nothing
+//! but additions, multiplications, comparisons and integer operations on the bits. `f32::powf` in the same loop would
+//! cost some five times as much, since LLVM has no vector form of it.
 //!
 //! They are total, as pictures need them. For finite arguments the results are finite: what would be infinite becomes
 //! `f32::MAX`, what lies below the normal numbers becomes 0 (GPUs flush these too), and where mathematics has no answer
-//! there is a stated one. NaN is answered with a number, as stated with each function. `wgsl/lib/maths.wgsl` holds the same
-//! conventions for the GPU.
+//! there is a stated one. NaN is answered with a number, as stated with each function. `wgsl/lib/maths.wgsl` holds the
+//! same conventions for the GPU.
 //!
 //! No fused multiply-add, for two reasons. `f32::mul_add` is one instruction where the processor has it and a slow call
 //! into libm where not, and stable Rust has no "fuse if it is cheap". And without it every processor computes the same
-//! bits (see `cpu/simd.rs`), which makes the CPU backend a reference that can be compared exactly. Processors that add and
-//! multiply on separate ports, as AMD's since Zen do, lose nothing; on Intel's the arithmetic of a sum of products takes
-//! up to twice as long.
+//! bits (see `cpu/simd.rs`), which makes the CPU backend a reference that can be compared exactly. Processors that add
+//! and multiply on separate ports, as AMD's since Zen do, lose little; on Intel's the arithmetic of a sum of products
+//! takes up to twice as long.
 //!
 //! The polynomials were fitted for this file by a Remez exchange that minimises the largest relative error, in forty
-//! digits, then rounded to `f32`; "fit" states that error after rounding. The tests state the error of the whole function
-//! against `f64`. Long ones are summed in pairs (Estrin's scheme), which shortens the chain of operations that wait for each
-//! other: a processor overlaps only two or three turns of such a loop.
+//! digits, then rounded to `f32`; "fit" states that error after rounding. The tests state the error of the whole
+//! function against `f64`. Long ones are summed in pairs (Estrin's scheme), which shortens the chain of operations that
+//! wait for each other: a processor overlaps only two or three turns of such a loop.
 //!
 //! Everything is `#[inline(always)]`, which `simd::vectorize` requires. This file knows neither pixels nor processors.
 
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E, PI};
 
-/// Adding it to a float of magnitude below 2^22 rounds that to a whole number (to nearest), which then stands in the low
-/// bits of the sum. SSE2 can do that; it has no instruction that rounds.
+/// Adding it to a float of magnitude below 2^22 rounds that to a whole number (to nearest), which then stands in the
+/// low bits of the sum. SSE2 can do that; it has no instruction that rounds.
 const ROUNDER: f32 = 12_582_912.0; // 1.5 * 2^23
 /// From this exponent on a power of two is answered with `f32::MAX`. It lies 0.0001 below 128 because `pow` knows its
 /// exponent to 0.00002 and must never build the bits of an infinity or a NaN.
@@ -47,8 +47,8 @@ fn scaled_exp2(exponent: f32, whole_bits: u32, fraction: f32) -> f32 {
     if exponent >= EXPONENT_LOW { scaled } else { 0.0 }
 }
 
-/// A positive normal number as `exponent + log2(1 + x)`, and `tail` with which `log2(1 + x) = x * (LOG2_E + x * tail)`. The
-/// logarithm lies in -0.5..=0.5 and is relatively exact, also close to 0. Infinity passes for 2^128.
+/// A positive normal number as `exponent + log2(1 + x)`, and `tail` with which `log2(1 + x) = x * (LOG2_E + x * tail)`.
+/// The logarithm lies in -0.5..=0.5 and is relatively exact, also close to 0. Infinity passes for 2^128.
 #[inline(always)]
 fn split_log2(value: f32) -> (f32, f32, f32) {
     // Counting exponents from sqrt(1/2) puts the mantissa into sqrt(1/2)..sqrt(2), around 1.
@@ -132,9 +132,9 @@ pub fn sqrt(value: f32) -> f32 {
 #[inline(always)]
 pub fn cbrt(value: f32) -> f32 {
     let magnitude = clamp(value.abs(), 1e-37, f32::MAX);
-    // The bits of a float are nearly its logarithm, so a third of them is nearly that of its cube root; negative, of one
-    // over it. The constant (searched for) keeps the relative error below 3.5%. The third is summed as a geometric series,
-    // because there is no vector division of integers.
+    // The bits of a float are nearly its logarithm, so a third of them is nearly that of its cube root; negative, of
+    // one over it. The constant (searched for) keeps the relative error below 3.5%. The third is summed as a geometric
+    // series, because there is no vector division of integers.
     let bits = magnitude.to_bits();
     let third = (bits >> 2) + (bits >> 4);
     let third = third + (third >> 4);
@@ -149,8 +149,8 @@ pub fn cbrt(value: f32) -> f32 {
     if value.abs() > 1e-37 { root } else { 0.0 }
 }
 
-/// The sine of an angle in radians, to 1e-7 for angles up to 10 000. Far beyond that, and for infinity and NaN, it is some
-/// number in -1..=1.
+/// The sine of an angle in radians, to 1e-7 for angles up to 10 000. Far beyond that, and for infinity and NaN, it is
+/// some number in -1..=1.
 #[inline(always)]
 pub fn sin(angle: f32) -> f32 {
     sin_cos(angle).0
@@ -186,8 +186,8 @@ pub fn sin_cos(angle: f32) -> (f32, f32) {
     cosine = cosine * square + 0.041_666_646;
     cosine = cosine * square - 0.5;
     cosine = cosine * square + 1.0;
-    // The low bits of `rounded` count the quarter turns: an odd one swaps the two, and bit 1 of the count is the sign of
-    // the sine; the cosine runs one quarter ahead.
+    // The low bits of `rounded` count the quarter turns: an odd one swaps the two, and bit 1 of the count is the sign
+    // of the sine; the cosine runs one quarter ahead.
     let count = rounded.to_bits();
     let swap = count & 1 != 0;
     let (first, second) = if swap { (cosine, sine) } else { (sine, cosine) };
@@ -196,8 +196,8 @@ pub fn sin_cos(angle: f32) -> (f32, f32) {
     (f32::from_bits(first.to_bits() ^ first_sign), f32::from_bits(second.to_bits() ^ second_sign))
 }
 
-/// The angle of the point (x, y) in radians, -pi..=pi; 0 for the origin. Arguments are to be below 1e38; what NaN gives is
-/// unspecified, but a number.
+/// The angle of the point (x, y) in radians, -pi..=pi; 0 for the origin. Arguments are to be below 1e38; what NaN gives
+/// is unspecified, but a number.
 #[inline(always)]
 pub fn atan2(y: f32, x: f32) -> f32 {
     let (y_size, x_size) = (y.abs(), x.abs());
@@ -222,7 +222,8 @@ pub fn atan2(y: f32, x: f32) -> f32 {
     angle.copysign(y)
 }
 
-/// `value` rounded to a whole number, halves upwards: `floor(value + 0.5)`, what "round" means everywhere in this crate.
+/// `value` rounded to a whole number, halves upwards: `floor(value + 0.5)`, what "round" means everywhere in this
+/// crate.
 #[inline(always)]
 pub fn round_half_up(value: f32) -> f32 {
     (value + 0.5).floor()
@@ -262,7 +263,8 @@ pub fn sanitize(value: f32) -> f32 {
     clamp(value, f32::MIN, f32::MAX)
 }
 
-/// Light of an sRGB-encoded value (IEC 61966-2-1). Odd: negative values mirror positive ones, and the curve goes on above 1.
+/// Light of an sRGB-encoded value (IEC 61966-2-1). Odd: negative values mirror positive ones, and the curve goes on
+/// above 1.
 #[inline(always)]
 pub fn srgb_to_linear(value: f32) -> f32 {
     let size = value.abs();

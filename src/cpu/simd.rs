@@ -2,24 +2,25 @@
 //!
 //! The CPU backend writes plain loops over planes of `f32` and lets LLVM vectorise them. LLVM can only use what the
 //! enclosing function may use, and a distributed binary may assume no more than SSE2. [`vectorize`] therefore compiles
-//! the loop it is given once per [`Level`], each copy inside a function that enables that level's instructions, and calls
-//! the best copy that this processor can run.
+//! the loop it is given once per [`Level`], each copy inside a function that enables that level's instructions, and
+//! calls the best copy that this processor can run.
 //!
 //! How to write a loop that really is vectorised (each line seen in the disassembly of rustc 1.95):
-//! - Mark the closure, `vectorize(#[inline(always)] || ...)`, and everything that it calls per pixel, `#[inline(always)]`.
-//!   A function that LLVM leaves out of line is compiled for SSE2, and its loop is scalar. This is silent.
+//! - Mark the closure, `vectorize(#[inline(always)] || ...)`, and everything that it calls per pixel,
+//!   `#[inline(always)]`. A function that LLVM leaves out of line is compiled for SSE2, and its loop is scalar. This is
+//!   silent.
 //! - No `dyn` call inside the loop: call through a generic parameter, and put the `dyn` outside of `vectorize`.
 //! - Before the loop, cut all slices to one length and copy references out of structs and arrays into locals. Slices of
-//!   `f32`, one per channel, work: a kernel of five inputs and one output, 24 slices, is vectorised, after a test that they
-//!   do not overlap. Slices handed on as parameters of an `#[inline(always)]` function need no such test.
-//! - What did not work: an array of references to arrays, `&[&[[f32; N]; 4]]`, indexed in the loop; a loop over a run-time
-//!   length into a local array; and a window of 25 pixels as `[[f32; 4]; 25]`, which is stored to memory for each pixel
-//!   and is a hundred times slower (nine pixels are fine).
+//!   `f32`, one per channel, work: a kernel of five inputs and one output, 24 slices, is vectorised, after a test that
+//!   they do not overlap. Slices handed on as parameters of an `#[inline(always)]` function need no such test.
+//! - What did not work: an array of references to arrays, `&[&[[f32; N]; 4]]`, indexed in the loop; a loop over a
+//!   run-time length into a local array; and a window of 25 pixels as `[[f32; 4]; 25]`, which is stored to memory for
+//!   each pixel and is a hundred times slower (nine pixels are fine).
 //! - No `as i32` on floats: it saturates, which costs five instructions. [`clamp_to_int`] costs three.
 //! - No `f32::mul_add`: see [`crate::maths`].
 //!
-//! Every level computes the same bits: Rust neither reassociates nor contracts float arithmetic, so a sum of products is
-//! rounded twice with and without FMA. The CPU backend is thereby reproducible from one machine to the next.
+//! Every level computes the same bits: Rust neither reassociates nor contracts float arithmetic, so a sum of products
+//! is rounded twice with and without FMA. The CPU backend is thereby reproducible from one machine to the next.
 //!
 //! All `unsafe` of the CPU backend stands in this file. It knows nothing of pictures, operators or threads.
 #![allow(unsafe_code)]
@@ -83,7 +84,8 @@ fn detect() -> Level {
 }
 
 /// Runs `body`, compiled for the best instruction set of this processor. The call costs a load and a branch, so it
-/// belongs around a loop over a few hundred pixels. Mark the closure `#[inline(always)]`; the head of this file says why.
+/// belongs around a loop over a few hundred pixels. Mark the closure `#[inline(always)]`; the head of this file says
+/// why.
 #[inline]
 pub fn vectorize<R>(body: impl FnOnce() -> R) -> R {
     vectorize_at(Level::Avx512, body)
@@ -126,8 +128,9 @@ fn with_avx512<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// `value` clamped to `LOW..=HIGH` and cut to its whole part (towards zero); NaN gives `LOW`. Exact bounds are checked at
-/// compile time. This is `value as i32` without the tests for NaN and overflow that `as` puts into every lane.
+/// `value` clamped to `LOW..=HIGH` and cut to its whole part (towards zero); NaN gives `LOW`. That the bounds are exact
+/// as floats is checked at compile time. This is `value as i32` without the tests for NaN and overflow that `as` puts
+/// into every lane.
 #[inline(always)]
 pub fn clamp_to_int<const LOW: i32, const HIGH: i32>(value: f32) -> i32 {
     // Every whole number of at most 24 bits is an exact f32, so the float bounds are the integer bounds.

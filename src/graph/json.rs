@@ -42,7 +42,7 @@ const VERSION: u32 = 1;
 /// Most bytes of JSON that are read: a graph of as many nodes as are allowed, each with a list of thousands of numbers.
 const JSON_LIMIT: usize = 64 << 20;
 
-/// Most bytes of a name. Looking for the nearest name takes time and memory with length.
+/// Most bytes of a name or a string. Looking for the nearest name takes time and memory with length.
 const NAME_LIMIT: usize = 4096;
 
 // What the JSON holds.
@@ -245,7 +245,10 @@ impl<'de> Deserialize<'de> for Scalar {
             }
 
             fn visit_str<E: de::Error>(self, value: &str) -> Result<Scalar, E> {
-                Ok(Scalar::Text(value.to_string()))
+                match value.len() <= NAME_LIMIT {
+                    true => Ok(Scalar::Text(value.to_string())),
+                    false => Err(E::custom(format_args!("a string of {} bytes; {NAME_LIMIT} are allowed", value.len()))),
+                }
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Scalar, A::Error> {
@@ -365,16 +368,18 @@ fn build(document: Document) -> Result<GraphData> {
         }
     }
     for output in document.outputs {
+        let lengths = [output.name.len(), output.node.len(), output.format.as_deref().map_or(0, str::len)];
+        limited("length of a name in bytes", lengths.into_iter().max().unwrap_or(0), NAME_LIMIT)?;
         let node = indices.get(output.node.as_str()).and_then(|index| placed.get(*index));
         let Some(node) = node else {
             let unknown = unknown_node(&output.node, indices.keys().map(String::as_str));
-            return Err(Error::BadGraph(format!("output '{}' gives {unknown}", shortened(&output.name))));
+            return Err(Error::BadGraph(format!("output '{}' gives {unknown}", output.name)));
         };
         let format: Option<PixelFormat> = output
             .format
             .map(|format| format.parse())
             .transpose()
-            .map_err(|error| Error::BadGraph(format!("output '{}': {error}", shortened(&output.name))))?;
+            .map_err(|error| Error::BadGraph(format!("output '{}': {error}", output.name)))?;
         data.output(&output.name, *node, format)?;
     }
     if data.outputs.is_empty() {
@@ -395,8 +400,8 @@ fn apply(
         for (name, value) in &parameters {
             let value = match value {
                 Scalar::Whole(value) => *value as f32,
-                Scalar::Number(value) => *value,
-                _ => f32::NAN, // refused with the parameter's range
+                Scalar::Number(value) if value.is_finite() => *value,
+                _ => f32::NAN, // no range has it, so it is refused with the range
             };
             values.push((name.as_str(), value));
         }

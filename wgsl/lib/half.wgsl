@@ -1,5 +1,5 @@
-// The value of a half float in the low 16 bits, as a finite number: NaN gives 0, the infinities the largest numbers. Bits
-// and integers only, because drivers lack unpack2x16float and may flush small numbers.
+// The value of a half float in the low 16 bits, as a finite number: NaN gives 0, the infinities the largest numbers.
+// Bits and integers only, because drivers lack unpack2x16float and may flush small numbers.
 fn half_to_float(bits: u32) -> f32 {
     let magnitude = bits & 0x7fffu;
     // Below 0x0400 the half counts in 2^-24: shift the leading bit out to where a normal number has it, and count.
@@ -18,7 +18,8 @@ fn half_to_float(bits: u32) -> f32 {
 fn float_to_half(value: f32) -> u32 {
     let bits = bitcast<u32>(value);
     let magnitude = bits & 0x7fffffffu;
-    // The mantissa with its leading bit, and how many of its places are dropped: 13, and more where the half is subnormal.
+    // The mantissa with its leading bit, and how many of its places are dropped: 13, and more where the half is
+    // subnormal.
     let mantissa = (magnitude & 0x007fffffu) | 0x00800000u;
     let exponent = magnitude >> 23u;
     let dropped = clamp(126u - min(exponent, 126u), 13u, 25u);

@@ -1,6 +1,6 @@
-// The largest number, which stands for infinity. (This file: the functions that WGSL leaves undefined or inexact somewhere,
-// with the answers that src/maths.rs gives there. Drivers may assume that no float is NaN or infinite, so those are found by
-// their bits.)
+// The largest number, which stands for infinity. (This file: the functions that WGSL leaves undefined or inexact
+// somewhere, with the answers that src/maths.rs gives there. Drivers may assume that no float is NaN or infinite, so
+// those are found by their bits.)
 const LARGEST: f32 = 0x1.fffffep+127f;
 
 // The smallest normal number; drivers may take smaller ones for 0.
@@ -93,8 +93,8 @@ fn cbrt3(value: vec3f) -> vec3f {
     return select(vec3f(0.0), better, size > vec3f(1e-37)) * sign(value);
 }
 
-// Sine and cosine of an angle in radians. WGSL promises its own to 2^-11 only, a whole pixel in a warp; these are exact to
-// 1e-6 for angles up to a thousand.
+// Sine and cosine of an angle in radians. WGSL promises its own to 2^-11 only, a whole pixel in a warp; these are exact
+// to 1e-6 for angles up to a thousand.
 fn sin_cos(angle: f32) -> vec2f {
     // Quarter turns, taken off in three parts whose products are exact.
     let quarters = floor(clamp(angle, -1e6, 1e6) * 0.636619772 + 0.5);
@@ -109,7 +109,8 @@ fn sin_cos(angle: f32) -> vec2f {
     return swapped * signs;
 }
 
-// The angle of the point (x, y) in radians; 0 for the origin. WGSL promises its own to 4096 units in the last place only.
+// The angle of the point (x, y) in radians; 0 for the origin. WGSL promises its own to 4096 units in the last place
+// only.
 fn safe_atan2(y: f32, x: f32) -> f32 {
     let y_size = abs(y);
     let x_size = abs(x);
@@ -185,7 +186,8 @@ fn rgb_to_hsv(color: vec3f) -> vec3f {
 
 // The inverse of rgb_to_hsv. The hue may be any number of turns.
 fn hsv_to_rgb(color: vec3f) -> vec3f {
-    // Each channel is a trapezoid over the hue: how far it lies below the value, in sixths of a turn from its own start.
+    // Each channel is a trapezoid over the hue: how far it lies below the value, in sixths of a turn from its own
+    // start.
     let sixths = fract(color.x + vec3f(5.0, 3.0, 1.0) / 6.0) * 6.0;
     return color.z - color.z * color.y * clamp(min(sixths, 4.0 - sixths), vec3f(0.0), vec3f(1.0));
 }
