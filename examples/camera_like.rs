@@ -12,7 +12,8 @@ const HEIGHT: u32 = 480;
 const STRIDE: usize = 640 * 4 + 128; // drivers pad rows
 
 fn main() -> Result<()> {
-    let description = Description { alpha: cyanotype::AlphaMode::Opaque, ..Description::new(WIDTH, HEIGHT, PixelFormat::Rgba8) };
+    let description =
+        Description { alpha: cyanotype::AlphaMode::Opaque, ..Description::new(WIDTH, HEIGHT, PixelFormat::Rgba8) };
     let graph = Graph::new();
     let light = graph.input("frame").exposure(0.0);
     let stops = light.parameter("stops");

@@ -54,7 +54,10 @@ impl std::fmt::Debug for Compiled {
 enum Runner {
     Cpu,
     #[cfg(feature = "gpu")]
-    Gpu { loaded: Arc<crate::gpu::Loaded>, data: Arc<[crate::gpu::DispatchData]> },
+    Gpu {
+        loaded: Arc<crate::gpu::Loaded>,
+        data: Arc<[crate::gpu::DispatchData]>,
+    },
 }
 
 /// Structures kept for a program whose structural parameters go back and forth.
@@ -182,8 +185,10 @@ impl Results {
 
     fn find(&self, name: &str) -> Result<&OutputValue> {
         let names = || self.outputs.iter().map(|(name, _)| name.as_str());
-        self.outputs.iter().find(|(known, _)| known == name).map(|(_, value)| value).ok_or_else(|| {
-            Error::UnknownName { what: "output", name: name.into(), suggestion: nearest(name, names()) }
+        self.outputs.iter().find(|(known, _)| known == name).map(|(_, value)| value).ok_or_else(|| Error::UnknownName {
+            what: "output",
+            name: name.into(),
+            suggestion: nearest(name, names()),
         })
     }
 
@@ -267,12 +272,7 @@ impl Program {
         let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
         let inputs = inputs.iter().map(|(name, description)| (name.to_string(), *description)).collect();
         let current = compile(&context, simplified.graph, options, simplified.notes)?;
-        let state = State {
-            data,
-            decisions: simplified.decisions,
-            current: Arc::new(current),
-            others: HashMap::new(),
-        };
+        let state = State { data, decisions: simplified.decisions, current: Arc::new(current), others: HashMap::new() };
         Ok(Program { context, inputs, options: *options, state: Mutex::new(state) })
     }
 
@@ -433,11 +433,8 @@ impl Program {
                     WhenFull::Busy => crate::gpu::WhenFull::Busy,
                 };
                 let profile = images.first().and_then(|image| image.icc_profile().map(<[u8]>::to_vec));
-                let input = crate::gpu::FrameInput {
-                    sources: images,
-                    data: Some(Arc::clone(data)),
-                    profile: options.profile,
-                };
+                let input =
+                    crate::gpu::FrameInput { sources: images, data: Some(Arc::clone(data)), profile: options.profile };
                 let ticket = loaded.device().submit(loaded, input, when_full)?;
                 let graph = Arc::clone(&compiled.graph);
                 Ok(Readback(Box::pin(async move { gpu_results(&graph, ticket.await?, profile) })))
@@ -534,10 +531,9 @@ fn dispatch_data(recording: &Recording) -> Arc<[crate::gpu::DispatchData]> {
         .commands
         .iter()
         .filter_map(|command| match command {
-            Command::Dispatch(dispatch) => Some(crate::gpu::DispatchData {
-                uniforms: dispatch.uniforms.clone(),
-                table: dispatch.table.clone(),
-            }),
+            Command::Dispatch(dispatch) => {
+                Some(crate::gpu::DispatchData { uniforms: dispatch.uniforms.clone(), table: dispatch.table.clone() })
+            }
             Command::Clear { .. } => None,
         })
         .collect()
@@ -593,9 +589,6 @@ fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Resul
         (output.name.clone(), value)
     });
     let outputs = outputs.collect();
-    let timings = profile.then(|| Timings {
-        total_ms: start.elapsed().as_secs_f64() * 1e3,
-        ..Timings::default()
-    });
+    let timings = profile.then(|| Timings { total_ms: start.elapsed().as_secs_f64() * 1e3, ..Timings::default() });
     Ok(Results { outputs, timings })
 }

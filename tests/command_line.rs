@@ -122,7 +122,10 @@ fn the_chain_is_wrong() {
     let folder = Folder::new();
     let (photo, print) = (folder.text("photo.png"), folder.text("print.png"));
     for (chain, part) in [
-        ("exposure 0.7 | gausian-blur 2", "did you mean 'gaussian-blur'?\n  exposure 0.7 | gausian-blur 2\n                 ^"),
+        (
+            "exposure 0.7 | gausian-blur 2",
+            "did you mean 'gaussian-blur'?\n  exposure 0.7 | gausian-blur 2\n                 ^",
+        ),
         ("exposure NaN", "must be a number from -20 to 20, found NaN"),
         ("gaussian-blur -3", "'sigma' must be a number"),
         ("gaussian-blur 1e9", "'sigma' must be a number"),
@@ -215,7 +218,10 @@ fn many_to_a_folder() {
     let bad = folder.text("bad.png");
     let out = folder.text("out/deep");
     let arguments = |inputs: &[String], rest: &[&str]| -> Vec<String> {
-        std::iter::once("apply".to_string()).chain(inputs.iter().cloned()).chain(rest.iter().map(|part| part.to_string())).collect()
+        std::iter::once("apply".to_string())
+            .chain(inputs.iter().cloned())
+            .chain(rest.iter().map(|part| part.to_string()))
+            .collect()
     };
     let all = arguments(&inputs, &[&out, "invert", "--jobs", "2"]);
     succeeds(&all.iter().map(String::as_str).collect::<Vec<_>>());
@@ -407,7 +413,9 @@ fn a_closed_pipe_is_no_failure() {
     assert_eq!((status.code(), error.as_str()), (Some(0), ""));
     // Closed before the first byte.
     #[cfg(target_os = "linux")]
-    for arguments in [&["ops"][..], &["--help"], &["explain", "invert", "--backend", "cpu"], &["devices", "--backend", "cpu"]] {
+    for arguments in
+        [&["ops"][..], &["--help"], &["explain", "invert", "--backend", "cpu"], &["devices", "--backend", "cpu"]]
+    {
         let quoted: Vec<String> = arguments.iter().map(|part| format!("'{part}'")).collect();
         let script = format!("sleep 0.05; '{}' {} 2>&1 1>&3", env!("CARGO_BIN_EXE_cyanotype"), quoted.join(" "));
         let script = format!("( exec 3>&1 1>&4; {script}; echo $? >&4 ) 4>&2 | true; sleep 0.3");
@@ -435,7 +443,9 @@ fn exit_codes_and_help() {
     assert_eq!(code(&["apply", "a.png", "b.png", "invert", "--quality", "101"]), Some(2));
     assert_eq!(code(&["--version"]), Some(0));
     let help = succeeds(&["--help"]);
-    for part in ["apply", "run", "explain", "ops", "devices", "--backend", "--no-fuse", "--precision", "--set", "Exit codes:"] {
+    for part in
+        ["apply", "run", "explain", "ops", "devices", "--backend", "--no-fuse", "--precision", "--set", "Exit codes:"]
+    {
         assert_contains(&help, part);
     }
     let help = succeeds(&["apply", "--help"]);

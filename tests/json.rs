@@ -50,7 +50,8 @@ fn with_nodes(nodes: &str) -> String {
 
 #[test]
 fn printed_a_node_to_a_line() {
-    let data = Graph::parse("input photo; exposure 0.7 as boost | resize 640 480 area -> out:rgba8").expect("good").data();
+    let data =
+        Graph::parse("input photo; exposure 0.7 as boost | resize 640 480 area -> out:rgba8").expect("good").data();
     assert_eq!(
         printed(&data),
         r#"{
@@ -89,7 +90,8 @@ fn nodes_in_any_order() {
 
 #[test]
 fn keys_may_be_left_out() {
-    let json = r#"{"outputs": [{"node": "a", "name": "out"}], "nodes": [{"operator": "solid", "name": "a"}], "version": 1}"#;
+    let json =
+        r#"{"outputs": [{"node": "a", "name": "out"}], "nodes": [{"operator": "solid", "name": "a"}], "version": 1}"#;
     let data = parsed(json);
     assert_eq!(data, Graph::parse("solid as a").expect("good").data());
 }
@@ -97,7 +99,9 @@ fn keys_may_be_left_out() {
 #[test]
 fn values() {
     let value = |operator: &str, parameter: &str, json: &str| {
-        let node = format!(r#"{{"name": "a", "operator": "{operator}", "parameters": {{"{parameter}": {json}}}, "inputs": []}}"#);
+        let node = format!(
+            r#"{{"name": "a", "operator": "{operator}", "parameters": {{"{parameter}": {json}}}, "inputs": []}}"#
+        );
         let node = if operator == "solid" { node } else { node.replace("[]", r#"["in"]"#) };
         let data = parsed(&with_nodes(&node));
         let handle = data.find_parameter(&format!("a.{parameter}")).expect("there is one");
@@ -119,7 +123,9 @@ fn files_by_path() {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file can be made");
     file.write_all(CUBE).expect("it can be written");
     let path = file.path().to_str().expect("temporary paths are text");
-    let node = |file: &str| format!(r#"{{"name": "a", "operator": "lut3d", "inputs": ["in"], "parameters": {{"file": {file}}}}}"#);
+    let node = |file: &str| {
+        format!(r#"{{"name": "a", "operator": "lut3d", "inputs": ["in"], "parameters": {{"file": {file}}}}}"#)
+    };
     let one = parsed(&with_nodes(&node(&format!("{path:?}"))));
     assert_eq!(one, parsed(&with_nodes(&node(&format!(r#"{{"path": {path:?}}}"#)))));
     assert_round_trip(&one);
@@ -153,7 +159,11 @@ fn custom_operators_round_trip() {
 #[test]
 fn custom_operators_are_checked() {
     let json = |custom: &str, node: &str| {
-        with_nodes(&format!(r#"{{"name": "a", "inputs": ["in"], {node}}}"#)).replacen('{', &format!(r#"{{"custom": [{custom}], "#), 1)
+        with_nodes(&format!(r#"{{"name": "a", "inputs": ["in"], {node}}}"#)).replacen(
+            '{',
+            &format!(r#"{{"custom": [{custom}], "#),
+            1,
+        )
     };
     let warm = r#"{"name": "warm", "kind": "point", "wgsl": "fn warm(color: vec4f, x: f32) -> vec4f { return color * x; }", "parameters": [{"name": "x", "max": 2}]}"#;
     let node = r#""operator": "warm", "parameters": {"x": 1.5}"#;
@@ -186,8 +196,14 @@ fn mistakes_in_the_json_have_a_place() {
         (r#"{"version": 1, "version": 1}"#, "twice"),
         (r#"{"version": 1, "nodes": [], "inputs": []}"#, "needs the key 'outputs'"),
         (&with_nodes(r#"{"name": "a"}"#), "a node needs the key 'operator'"),
-        (&with_nodes(r#"{"name": "a", "operator": "exposure", "parameters": {"stops": null}}"#), "a number, true, false"),
-        (&with_nodes(r#"{"name": "a", "operator": "exposure", "parameters": {"stops": 1, "stops": 2}}"#), "given twice"),
+        (
+            &with_nodes(r#"{"name": "a", "operator": "exposure", "parameters": {"stops": null}}"#),
+            "a number, true, false",
+        ),
+        (
+            &with_nodes(r#"{"name": "a", "operator": "exposure", "parameters": {"stops": 1, "stops": 2}}"#),
+            "given twice",
+        ),
         (&with_nodes(r#"{"name": "a", "operator": "exposure", "parameters": {"stops": [[1]]}}"#), "expected f64"),
         (&with_nodes(&"[".repeat(1000)), "a node, an object"),
         (&with_nodes(r#"{"name": "a", "operator": "exposure", "parameters": {"stops": NaN}}"#), "expected value"),
@@ -200,20 +216,45 @@ fn mistakes_in_the_json_have_a_place() {
 
 #[test]
 fn mistakes_in_the_graph_name_the_node() {
-    assert_refused(&with_nodes(r#"{"name": "a", "operator": "exposur", "inputs": ["in"]}"#), "node 'a': unknown operator 'exposur'; did you mean 'exposure'?");
-    assert_refused(&with_nodes(r#"{"name": "a", "operator": "exposure", "inputs": ["in"], "parameters": {"stop": 1}}"#), "node 'a': operator 'exposure' has no parameter 'stop'; did you mean 'stops'?");
-    assert_refused(&with_nodes(r#"{"name": "a", "operator": "exposure", "inputs": ["in"], "parameters": {"stops": 1e39}}"#), "must be a number from -20 to 20, found inf");
-    assert_refused(&with_nodes(r#"{"name": "a", "operator": "exposure"}"#), "node 'a': exposure: reads 1 pictures, given 0");
-    assert_refused(&with_nodes(r#"{"name": "a", "operator": "invert", "inputs": ["im"]}"#), "node 'a' reads 'im', which is no node; did you mean 'in'?");
-    assert_refused(&with_nodes(r#"{"name": "b", "operator": "invert", "inputs": ["in"]}"#), "output 'out' gives 'a', which is no node; did you mean 'b'?");
-    assert_refused(&with_nodes(r#"{"name": "in", "operator": "invert", "inputs": ["in"]}"#), "two nodes are named 'in'");
+    assert_refused(
+        &with_nodes(r#"{"name": "a", "operator": "exposur", "inputs": ["in"]}"#),
+        "node 'a': unknown operator 'exposur'; did you mean 'exposure'?",
+    );
+    assert_refused(
+        &with_nodes(r#"{"name": "a", "operator": "exposure", "inputs": ["in"], "parameters": {"stop": 1}}"#),
+        "node 'a': operator 'exposure' has no parameter 'stop'; did you mean 'stops'?",
+    );
+    assert_refused(
+        &with_nodes(r#"{"name": "a", "operator": "exposure", "inputs": ["in"], "parameters": {"stops": 1e39}}"#),
+        "must be a number from -20 to 20, found inf",
+    );
+    assert_refused(
+        &with_nodes(r#"{"name": "a", "operator": "exposure"}"#),
+        "node 'a': exposure: reads 1 pictures, given 0",
+    );
+    assert_refused(
+        &with_nodes(r#"{"name": "a", "operator": "invert", "inputs": ["im"]}"#),
+        "node 'a' reads 'im', which is no node; did you mean 'in'?",
+    );
+    assert_refused(
+        &with_nodes(r#"{"name": "b", "operator": "invert", "inputs": ["in"]}"#),
+        "output 'out' gives 'a', which is no node; did you mean 'b'?",
+    );
+    assert_refused(
+        &with_nodes(r#"{"name": "in", "operator": "invert", "inputs": ["in"]}"#),
+        "two nodes are named 'in'",
+    );
     assert_refused(&with_nodes(r#"{"name": "x", "operator": "input"}"#), "\"inputs\" does not name it");
     assert_refused(&with_nodes(r#"{"name": "in", "operator": "input", "inputs": ["in"]}"#), "circle");
     assert_refused(&with_nodes("").replace(r#"[{"name": "out", "node": "a"}]"#, "[]"), "no output");
-    assert_refused(&with_nodes("").replace(r#""a""#, r#""in", "format": "rgb9""#), "output 'out': no pixel format named 'rgb9'; did you mean 'rgb8'?");
+    assert_refused(
+        &with_nodes("").replace(r#""a""#, r#""in", "format": "rgb9""#),
+        "output 'out': no pixel format named 'rgb9'; did you mean 'rgb8'?",
+    );
     assert_refused(&with_nodes("").replace(r#"["in"]"#, r#"["in", "in"]"#), "names 'in' twice");
     let twice = with_nodes(r#"{"name": "a", "operator": "invert", "inputs": ["in"]}"#);
-    let twice = twice.replace(r#"{"name": "out", "node": "a"}"#, r#"{"name": "out", "node": "a"}, {"name": "out", "node": "in"}"#);
+    let twice = twice
+        .replace(r#"{"name": "out", "node": "a"}"#, r#"{"name": "out", "node": "a"}, {"name": "out", "node": "in"}"#);
     assert_refused(&twice, "two outputs are named 'out'");
     assert_refused(r#"{"version": 2, "layers": []}"#, "version 2 of the JSON form; this program reads version 1");
 }
@@ -227,10 +268,7 @@ fn cycles_are_named() {
         {"name": "c", "operator": "blend", "inputs": ["in", "a"]}"#;
     let error = refused(&with_nodes(nodes));
     assert!(matches!(error, Error::BadGraph(_)));
-    assert_eq!(
-        error.to_string(),
-        "bad graph: nodes read each other in a circle: 'a' reads 'b' reads 'c' reads 'a'"
-    );
+    assert_eq!(error.to_string(), "bad graph: nodes read each other in a circle: 'a' reads 'b' reads 'c' reads 'a'");
     assert_refused(&with_nodes(r#"{"name": "a", "operator": "invert", "inputs": ["a"]}"#), "circle: 'a' reads 'a'");
     let long: Vec<String> = (0..3000)
         .map(|index| format!(r#"{{"name": "n{index}", "operator": "invert", "inputs": ["n{}"]}}"#, (index + 1) % 3000))

@@ -153,7 +153,10 @@ fn parentheses_fork_what_flows_in() {
 #[test]
 fn generators_start_chains() {
     assert_eq!(shape("checkerboard | invert")[..2], ["checkerboard: checkerboard()", "invert: invert(checkerboard)"]);
-    assert_eq!(shape("blend (solid #fff)")[1..], ["solid: solid() color=[1, 1, 1, 1]", "blend: blend(in solid)", "blend -> out"]);
+    assert_eq!(
+        shape("blend (solid #fff)")[1..],
+        ["solid: solid() color=[1, 1, 1, 1]", "blend: blend(in solid)", "blend -> out"]
+    );
     assert_refused("exposure 1 | solid #fff", (1, 14), "can only start a chain");
 }
 
@@ -212,10 +215,7 @@ fn values() {
     for colour in ["#f80", "#ff8800", "#F80f", "#ff8800FF", "[1, 0.53333336, 0]", "[100% 0.53333336 0 1,]"] {
         assert_eq!(argument(&format!("solid {colour}"), "solid.color"), "[1, 0.53333336, 0, 1]", "{colour}");
     }
-    assert_eq!(
-        argument("convolve [0 -1 0, -1 5 -1,\n 0 -1 0]", "convolve.kernel"),
-        "[0, -1, 0, -1, 5, -1, 0, -1, 0]"
-    );
+    assert_eq!(argument("convolve [0 -1 0, -1 5 -1,\n 0 -1 0]", "convolve.kernel"), "[0, -1, 0, -1, 5, -1, 0, -1, 0]");
 }
 
 #[test]
@@ -253,7 +253,11 @@ const CUBE: &[u8] = b"LUT_3D_SIZE 2\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 0 1\n1 0 1\n0
 
 #[test]
 fn errors_point_at_their_cause() {
-    assert_refused("exposure 0.7 | gausian-blur 2", (1, 16), "unknown operator 'gausian-blur'; did you mean 'gaussian-blur'?");
+    assert_refused(
+        "exposure 0.7 | gausian-blur 2",
+        (1, 16),
+        "unknown operator 'gausian-blur'; did you mean 'gaussian-blur'?",
+    );
     assert_refused("exposure stop=1", (1, 10), "no parameter 'stop'; did you mean 'stops'?");
     assert_refused("exposure 99", (1, 10), "'stops' must be a number from -20 to 20, found 99");
     assert_refused("exposure nan", (1, 10), "found nan");

@@ -3,8 +3,8 @@
 use super::frame::{Runner, Times};
 use super::output::{Target, protect};
 use super::{Common, Encoding, Failure, Outcome, say};
-use cyanotype::image::FileFormat;
 use cyanotype::GraphData;
+use cyanotype::image::FileFormat;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,7 @@ pub fn run(
     if to_folder {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let jobs = jobs_given.unwrap_or(cores.min(JOBS)).min(pictures.len()).max(1);
-        std::fs::create_dir_all(&output)
-            .map_err(|error| Failure::Failed(format!("{}: {error}", output.display())))?;
+        std::fs::create_dir_all(&output).map_err(|error| Failure::Failed(format!("{}: {error}", output.display())))?;
         let runner = Runner::new(common.context(jobs)?, data, common);
         let one = |job: &Job| apply(&runner, job, &input_name, &output_name, encoding, common.time);
         return many(&pictures, jobs, one);
@@ -106,8 +105,7 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
                 return Err(Failure::Usage(format!("{}: {hint}", input.display())));
             }
             Err(_) => {
-                let known: Vec<&str> =
-                    FileFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect();
+                let known: Vec<&str> = FileFormat::ALL.iter().flat_map(|format| format.extensions()).copied().collect();
                 let message = format!("--extension: unknown format; known are {}, json", known.join(", "));
                 return Err(Failure::Usage(message));
             }
@@ -126,8 +124,7 @@ fn apply(
     say_times: bool,
 ) -> Outcome {
     let mut times = Times::default();
-    let inputs: Vec<(&str, &Path)> =
-        input.as_deref().map(|name| (name, job.input.as_path())).into_iter().collect();
+    let inputs: Vec<(&str, &Path)> = input.as_deref().map(|name| (name, job.input.as_path())).into_iter().collect();
     let results = runner.run(&inputs, &mut times)?;
     runner.write(&results, output, &job.target, encoding, &mut times)?;
     if say_times {

@@ -44,14 +44,18 @@ fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
         writeln!(out, "  self-test  {}", device.unusable.as_deref().unwrap_or("passed"))?;
     }
     if device.software {
-        writeln!(out, "  note       a software rasteriser, slower than the CPU backend: used only when asked for by name")?;
+        writeln!(
+            out,
+            "  note       a software rasteriser, slower than the CPU backend: used only when asked for by name"
+        )?;
     }
     if !device.features.is_empty() {
         writeln!(out, "  features   {}", device.features.join(", "))?;
     }
     // The names as the library has them, so that a new limit shows up by itself.
     let limits = serde_json::to_value(device.limits).unwrap_or_default(); // plain numbers: cannot fail
-    let unlimited = |value: &Value| value.as_u64().is_some_and(|value| value == u64::MAX || value == u64::from(u32::MAX));
+    let unlimited =
+        |value: &Value| value.as_u64().is_some_and(|value| value == u64::MAX || value == u64::from(u32::MAX));
     let limits: Vec<String> = limits
         .as_object()
         .into_iter()

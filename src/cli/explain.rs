@@ -2,8 +2,8 @@
 
 use super::output::print;
 use super::{Common, Failure, Outcome, files};
-use cyanotype::{Description, Error, Graph, GraphData, PixelFormat};
 use cyanotype::error::nearest;
+use cyanotype::{Description, Error, Graph, GraphData, PixelFormat};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -57,7 +57,8 @@ fn describe(data: &GraphData, sizes: &[String], formats: &[String]) -> Outcome<V
     let mut described = Vec::with_capacity(names.len());
     for (name, (size, format)) in names.iter().zip(sizes.iter().zip(&formats)) {
         let (width, height) = parse_size(size)?;
-        let format: PixelFormat = format.parse().map_err(|error: Error| Failure::Usage(format!("--format: {error}")))?;
+        let format: PixelFormat =
+            format.parse().map_err(|error: Error| Failure::Usage(format!("--format: {error}")))?;
         described.push((name.to_string(), Description::new(width, height, format)));
     }
     Ok(described)

@@ -24,12 +24,9 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
     if let Some(name) = needed.iter().find(|name| !inputs.iter().any(|(given, _)| given == *name)) {
         return Err(Failure::Usage(format!("input '{name}' has no file: give --input {name}=FILE")));
     }
-    let targets: Vec<(&str, Target)> = outputs
-        .iter()
-        .map(|(name, path)| Ok((name.as_str(), Target::new(path)?)))
-        .collect::<Outcome<_>>()?;
-    let sources: Vec<&Path> =
-        inputs.iter().map(|(_, path)| path.as_path()).chain(std::iter::once(graph)).collect();
+    let targets: Vec<(&str, Target)> =
+        outputs.iter().map(|(name, path)| Ok((name.as_str(), Target::new(path)?))).collect::<Outcome<_>>()?;
+    let sources: Vec<&Path> = inputs.iter().map(|(_, path)| path.as_path()).chain(std::iter::once(graph)).collect();
     let written: Vec<&Path> = targets.iter().filter_map(|(_, target)| target.path()).collect();
     protect(&sources, &written, common.overwrite)?;
 

@@ -132,10 +132,8 @@ impl Runner {
         let lines: Vec<String> = entries
             .iter()
             .map(|entry| {
-                let values: Vec<Value> = entry
-                    .iter()
-                    .map(|word| if counts { json!(word) } else { number(f32::from_bits(*word)) })
-                    .collect();
+                let values: Vec<Value> =
+                    entry.iter().map(|word| if counts { json!(word) } else { number(f32::from_bits(*word)) }).collect();
                 format!("  {}", Value::Array(values))
             })
             .collect();

@@ -1,8 +1,8 @@
 //! `ops`: the operators, as the registry has them: a list, all about one, JSON, or the tables of the README.
 
+use super::Outcome;
 use super::frame::number;
 use super::output::print;
-use super::Outcome;
 use cyanotype::op::{Argument, Operator, Parameter, ParameterKind};
 use cyanotype::ops;
 use serde_json::{Value, json};
@@ -14,7 +14,9 @@ pub fn run(name: Option<&str>, as_json: bool, markdown: bool) -> Outcome {
         None => ops::ALL.to_vec(),
     };
     let text = match name {
-        _ if as_json && name.is_some() => format!("{:#}\n", chosen.iter().map(|one| describe(one)).next().unwrap_or_default()),
+        _ if as_json && name.is_some() => {
+            format!("{:#}\n", chosen.iter().map(|one| describe(one)).next().unwrap_or_default())
+        }
         _ if as_json => format!("{:#}\n", Value::Array(chosen.iter().map(|one| describe(one)).collect())),
         _ if markdown => tables(&chosen),
         Some(_) => chosen.iter().map(|operator| help(operator)).collect(),

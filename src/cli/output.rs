@@ -94,7 +94,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Outcome {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if fs::metadata(&target).is_ok_and(|old| !old.is_file()) {
         // A pipe or a device cannot be replaced, only written to. (A folder refuses.)
-        return fs::OpenOptions::new().write(true).open(&target).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(&target)
+            .and_then(|mut file| file.write_all(bytes))
+            .map_err(failed);
     }
     let mut name = target.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.tmp", std::process::id()));

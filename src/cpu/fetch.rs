@@ -96,15 +96,15 @@ fn fill_rows(
     let runs = memories.last().map_or(0, |memory| memory.block.runs().len());
     for number in 0..runs {
         let Some(block) = memories.last().map(|memory| &memory.block) else { return };
-        let (Some(first), Some(run)) = (block.runs().first().copied(), block.runs().get(number).copied()) else { return };
+        let (Some(first), Some(run)) = (block.runs().first().copied(), block.runs().get(number).copied()) else {
+            return;
+        };
         if run.origin == Origin::Constant || (number > 0 && is_copy(&first, &run)) {
             continue;
         }
         let source = run.source();
         match (stage.operations.as_slice(), memories.last_mut()) {
-            ([Operation { action: Action::Source(picture), layout, .. }], Some(memory))
-                if *layout == plan.layout =>
-            {
+            ([Operation { action: Action::Source(picture), layout, .. }], Some(memory)) if *layout == plan.layout => {
                 // Straight to where it is wanted, without the way through a slot.
                 for row in rows {
                     let planes = memory.block.rows_mut(row.slot);

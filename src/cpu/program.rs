@@ -90,11 +90,29 @@ pub(super) enum Action<'r> {
     Generate(PointCode),
     Point(PointCode),
     Composite(GatherCode),
-    Correlate { taps: &'r Taps, reader: Reader<'r> },
-    Window { code: GatherCode, radius: u32, reader: Reader<'r> },
-    Remap { remap: Remap, reader: Reader<'r> },
-    Warp { code: WarpCode, interpolation: Interpolation, reader: Reader<'r> },
-    Resample { axis: Axis, table: ResampleTable<'r>, reader: Reader<'r> },
+    Correlate {
+        taps: &'r Taps,
+        reader: Reader<'r>,
+    },
+    Window {
+        code: GatherCode,
+        radius: u32,
+        reader: Reader<'r>,
+    },
+    Remap {
+        remap: Remap,
+        reader: Reader<'r>,
+    },
+    Warp {
+        code: WarpCode,
+        interpolation: Interpolation,
+        reader: Reader<'r>,
+    },
+    Resample {
+        axis: Axis,
+        table: ResampleTable<'r>,
+        reader: Reader<'r>,
+    },
 }
 
 /// How a neighbourhood gets at its input.
@@ -258,8 +276,7 @@ impl<'r> Compiler<'r> {
         let extent = roots.first().map_or(Extent { width: 1, height: 1 }, |root| self.node(*root).shape.extent());
         let preferred = draft.operations.iter().map(|operation| self.preferred_cell(operation));
         let preferred = preferred.fold(POINT_CELL, higher);
-        let cell =
-            Extent { width: preferred.width.min(extent.width), height: preferred.height.min(extent.height) };
+        let cell = Extent { width: preferred.width.min(extent.width), height: preferred.height.min(extent.height) };
         self.stages.push(Stage { operations: draft.operations, results, preferred, cell, slots: draft.slots, block });
         Ok(self.stages.len() - 1)
     }
@@ -392,7 +409,9 @@ impl<'r> Compiler<'r> {
             // As many rows as are interleaved: see `steps::resample`.
             Action::Resample { axis: Axis::Horizontal, .. } => Extent { width: 128, height: resample::LANES as u32 },
             Action::Warp { .. } => Extent { width: warp::CELL, height: warp::CELL },
-            Action::Remap { remap, .. } if !remap::keeps_rows(remap) => Extent { width: warp::CELL, height: warp::CELL },
+            Action::Remap { remap, .. } if !remap::keeps_rows(remap) => {
+                Extent { width: warp::CELL, height: warp::CELL }
+            }
             _ => POINT_CELL,
         };
         // Where the input has to be made, as many rows are asked for as are best made together.
@@ -413,9 +432,10 @@ impl<'r> Compiler<'r> {
 
     /// The stage that keeps rows of `value`.
     fn block(&mut self, value: Value, edge: Edge, layout: Layout, boxes: bool) -> Result<usize> {
-        let known = self.blocks.iter().find(|(of, at, with, for_boxes, _)| {
-            (*of, *at, *with, *for_boxes) == (value, edge, layout, boxes)
-        });
+        let known = self
+            .blocks
+            .iter()
+            .find(|(of, at, with, for_boxes, _)| (*of, *at, *with, *for_boxes) == (value, edge, layout, boxes));
         if let Some((.., stage)) = known {
             return Ok(*stage);
         }

@@ -162,7 +162,9 @@ impl CustomOperator {
 
     /// (name, default, min, max) of each parameter.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, f32, f32, f32)> {
-        self.parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.default, parameter.min, parameter.max))
+        self.parameters
+            .iter()
+            .map(|parameter| (parameter.name.as_str(), parameter.default, parameter.min, parameter.max))
     }
 
     pub(crate) fn defaults(&self) -> Vec<f32> {

@@ -247,7 +247,9 @@ impl<'de> Deserialize<'de> for Scalar {
             fn visit_str<E: de::Error>(self, value: &str) -> Result<Scalar, E> {
                 match value.len() <= NAME_LIMIT {
                     true => Ok(Scalar::Text(value.to_string())),
-                    false => Err(E::custom(format_args!("a string of {} bytes; {NAME_LIMIT} are allowed", value.len()))),
+                    false => {
+                        Err(E::custom(format_args!("a string of {} bytes; {NAME_LIMIT} are allowed", value.len())))
+                    }
                 }
             }
 
@@ -276,7 +278,8 @@ impl Scalar {
             (Scalar::Number(value), _) => Argument::Float(value),
             (Scalar::Switch(value), _) => Argument::Switch(value),
             (Scalar::Text(path), Some(ParameterKind::File { .. })) => Argument::File(FileContent::read(&path)?),
-            (Scalar::Text(text), Some(ParameterKind::Color { .. })) => match super::text::parse_value(&text, parameter) {
+            (Scalar::Text(text), Some(ParameterKind::Color { .. })) => match super::text::parse_value(&text, parameter)
+            {
                 Ok(color @ Argument::Color(_)) => color,
                 _ => Argument::Choice(text),
             },
@@ -648,7 +651,8 @@ pub fn print(graph: &GraphData) -> Result<String> {
 
 /// A list with a line for each entry.
 fn lines(entries: impl Iterator<Item = Result<Value>>) -> Result<String> {
-    let lines: Vec<String> = entries.map(|entry| entry.map(|entry| format!("    {}", spaced(&entry)))).collect::<Result<_>>()?;
+    let lines: Vec<String> =
+        entries.map(|entry| entry.map(|entry| format!("    {}", spaced(&entry)))).collect::<Result<_>>()?;
     Ok(if lines.is_empty() { "[]".into() } else { format!("[\n{}\n  ]", lines.join(",\n")) })
 }
 
@@ -726,4 +730,3 @@ fn custom_entry(operator: &CustomOperator) -> Result<Value> {
     entry.insert("parameters".into(), Value::Array(list));
     Ok(Value::Object(entry))
 }
-

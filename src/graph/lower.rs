@@ -8,9 +8,9 @@ use crate::op::{
     Axis, Channels, Composite, Derive, Edge, Extent, Generate, Interpolation, Kernel, Point, Reduction, Remap, Shape,
     Step, Taps, Warp, WeightedMean, Window,
 };
+use crate::ops::grayscale::Grayscale;
 use crate::ops::premultiply::Premultiply;
 use crate::ops::unpremultiply::Unpremultiply;
-use crate::ops::grayscale::Grayscale;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -211,8 +211,7 @@ impl Builder {
             AlphaMode::Premultiplied => Kernel::point(Premultiply {}),
             _ => Kernel::point(Unpremultiply {}),
         };
-        let converted =
-            self.push(Step::Point(kernel), vec![value], Shape::Picture { extent, channels, alpha: wanted });
+        let converted = self.push(Step::Point(kernel), vec![value], Shape::Picture { extent, channels, alpha: wanted });
         self.converted.insert((value, wanted), converted);
         converted
     }
@@ -484,8 +483,7 @@ impl Builder {
             value = self.point_to(value, Kernel::point(Grayscale::rec709()), Channels::Gray);
         }
         let color = first.map_or(ColorSpace::Srgb, |description| description.color);
-        let description =
-            Description { width: extent.width, height: extent.height, format, alpha: out_alpha, color };
+        let description = Description { width: extent.width, height: extent.height, format, alpha: out_alpha, color };
         Ok(Output { name: name.into(), value, kind: OutputKind::Picture(description) })
     }
 }

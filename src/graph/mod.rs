@@ -1,10 +1,10 @@
 //! The graph as a person builds it: named inputs, operators applied to nodes, named outputs. Fluent, text and JSON forms
 //! all make the same [`GraphData`]. Knows nothing of how it will run.
 
-pub mod lower;
-pub mod simplify;
 mod custom;
 mod json;
+pub mod lower;
+pub mod simplify;
 mod text;
 
 pub use custom::{CustomKind, CustomOperator};
@@ -368,11 +368,8 @@ impl GraphData {
     /// Finds "node.parameter".
     pub fn find_parameter(&self, path: &str) -> Result<ParameterHandle> {
         let names = || self.nodes.iter().map(|node| node.name.as_str());
-        let unknown = |name: &str| Error::UnknownName {
-            what: "node",
-            name: name.into(),
-            suggestion: nearest(name, names()),
-        };
+        let unknown =
+            |name: &str| Error::UnknownName { what: "node", name: name.into(), suggestion: nearest(name, names()) };
         let (node, parameter) = path.rsplit_once('.').ok_or_else(|| Error::UnknownName {
             what: "parameter (written node.parameter)",
             name: path.into(),
@@ -384,11 +381,7 @@ impl GraphData {
 
     /// The value of a parameter.
     pub fn get(&self, handle: &ParameterHandle) -> Result<Argument> {
-        let unknown = || Error::UnknownName {
-            what: "parameter",
-            name: handle.parameter.clone(),
-            suggestion: None,
-        };
+        let unknown = || Error::UnknownName { what: "parameter", name: handle.parameter.clone(), suggestion: None };
         match self.nodes.get(handle.node).map(|node| &node.content) {
             Some(NodeContent::Operator { arguments, .. }) => {
                 arguments.get(&handle.parameter).cloned().ok_or_else(unknown)

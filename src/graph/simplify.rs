@@ -160,14 +160,10 @@ fn compose(outer: &StepNode, inner: &StepNode) -> Option<Step> {
             Step::Remap { remap: Remap::Affine { matrix: a, offset: p }, .. },
             Step::Remap { remap: Remap::Affine { matrix: b, offset: q }, edge },
         ) if reads_inside(outer, inner) => {
-            let row = |row: [i32; 2]| {
-                [row[0] * a[0][0] + row[1] * a[1][0], row[0] * a[0][1] + row[1] * a[1][1]]
-            };
+            let row = |row: [i32; 2]| [row[0] * a[0][0] + row[1] * a[1][0], row[0] * a[0][1] + row[1] * a[1][1]];
             let offset = |row: [i32; 2], offset: i32| row[0] * p[0] + row[1] * p[1] + offset;
-            let remap = Remap::Affine {
-                matrix: [row(b[0]), row(b[1])],
-                offset: [offset(b[0], q[0]), offset(b[1], q[1])],
-            };
+            let remap =
+                Remap::Affine { matrix: [row(b[0]), row(b[1])], offset: [offset(b[0], q[0]), offset(b[1], q[1])] };
             Some(Step::Remap { remap, edge: *edge })
         }
         (
@@ -226,23 +222,18 @@ fn same(a: &StepNode, b: &StepNode) -> bool {
         | (Step::Composite(a), Step::Composite(b))
         | (Step::Derive(a), Step::Derive(b)) => same_kernel(a, b),
         (Step::Correlate { taps: a, edge: p }, Step::Correlate { taps: b, edge: q }) => a == b && p == q,
-        (
-            Step::Window { kernel: a, radius: r, edge: p },
-            Step::Window { kernel: b, radius: s, edge: q },
-        )
+        (Step::Window { kernel: a, radius: r, edge: p }, Step::Window { kernel: b, radius: s, edge: q })
         | (
             Step::WeightedMean { kernel: a, radius: r, edge: p },
             Step::WeightedMean { kernel: b, radius: s, edge: q },
         ) => same_kernel(a, b) && r == s && p == q,
         (Step::Remap { remap: a, edge: p }, Step::Remap { remap: b, edge: q }) => a == b && p == q,
-        (
-            Step::Warp { kernel: a, interpolation: i, edge: p },
-            Step::Warp { kernel: b, interpolation: j, edge: q },
-        ) => same_kernel(a, b) && i == j && p == q,
-        (
-            Step::Resample { axis: a, weights: v, edge: p },
-            Step::Resample { axis: b, weights: w, edge: q },
-        ) => a == b && v == w && p == q,
+        (Step::Warp { kernel: a, interpolation: i, edge: p }, Step::Warp { kernel: b, interpolation: j, edge: q }) => {
+            same_kernel(a, b) && i == j && p == q
+        }
+        (Step::Resample { axis: a, weights: v, edge: p }, Step::Resample { axis: b, weights: w, edge: q }) => {
+            a == b && v == w && p == q
+        }
         (Step::Reduce(a), Step::Reduce(b)) => a == b,
         _ => false,
     }

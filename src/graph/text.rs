@@ -76,7 +76,8 @@ impl GraphData {
                 None => Argument::Switch(false),
             },
             Some(NodeContent::Input) => {
-                let message = format!("input '{}' has no parameters", path.rsplit_once('.').map_or(path, |(node, _)| node));
+                let message =
+                    format!("input '{}' has no parameters", path.rsplit_once('.').map_or(path, |(node, _)| node));
                 return Err(Error::BadGraph(message));
             }
             _ => parse_value(value, None)?,

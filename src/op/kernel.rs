@@ -373,8 +373,12 @@ fn point_rows<K: Point>(kernel: K) -> Rows {
             #[inline(always)]
             || {
                 let length = planes.r.len();
-                let (r, g, b, a) =
-                    (&mut planes.r[..length], &mut planes.g[..length], &mut planes.b[..length], &mut planes.a[..length]);
+                let (r, g, b, a) = (
+                    &mut planes.r[..length],
+                    &mut planes.g[..length],
+                    &mut planes.b[..length],
+                    &mut planes.a[..length],
+                );
                 for index in 0..length {
                     let color = [r[index], g[index], b[index], a[index]];
                     [r[index], g[index], b[index], a[index]] = kernel.pixel(color, place.position(index));

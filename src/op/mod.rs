@@ -13,7 +13,10 @@ pub use kernel::{
     Shader, Warp, WeightedMean, Window, field, kernel, put_field,
 };
 pub use parameter::{Argument, Arguments, FileContent, Parameter, ParameterKind};
-pub use step::{Axis, Channels, EDGE_MODES, Edge, Extent, Interpolation, Reduction, Remap, ResampleWeights, Shape, Step, StepKind, Taps, edge_from};
+pub use step::{
+    Axis, Channels, EDGE_MODES, Edge, Extent, Interpolation, Reduction, Remap, ResampleWeights, Shape, Step, StepKind,
+    Taps, edge_from,
+};
 
 use crate::error::Result;
 

@@ -63,12 +63,7 @@ impl Parameter {
     }
 
     /// A list of numbers.
-    pub const fn floats(
-        name: &'static str,
-        min_length: usize,
-        max_length: usize,
-        default: &'static [f32],
-    ) -> Self {
+    pub const fn floats(name: &'static str, min_length: usize, max_length: usize, default: &'static [f32]) -> Self {
         Parameter { name, kind: ParameterKind::Floats { min_length, max_length, default }, unit: "", help: "" }
     }
 

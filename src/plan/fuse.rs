@@ -201,8 +201,12 @@ impl Planner<'_> {
 
     /// Groups the roots (stored values and outputs) into passes.
     fn group(&self) -> Vec<Draft> {
-        let mut roots: BTreeSet<Value> =
-            self.stored.keys().copied().filter(|value| !matches!(self.graph.node(*value).step, Step::Source { .. })).collect();
+        let mut roots: BTreeSet<Value> = self
+            .stored
+            .keys()
+            .copied()
+            .filter(|value| !matches!(self.graph.node(*value).step, Step::Source { .. }))
+            .collect();
         roots.extend(
             self.graph
                 .outputs
@@ -249,9 +253,10 @@ impl Planner<'_> {
         }
         let shares_inline = other.inline.iter().any(|value| pass.inline.contains(value));
         let uses_result = pass.roots.iter().any(|root| other.leaves.contains_key(root));
-        let shares_leaf = other.leaves.iter().any(|(leaf, reach)| {
-            *reach == Reach::SamePixel && pass.leaves.get(leaf) == Some(&Reach::SamePixel)
-        });
+        let shares_leaf = other
+            .leaves
+            .iter()
+            .any(|(leaf, reach)| *reach == Reach::SamePixel && pass.leaves.get(leaf) == Some(&Reach::SamePixel));
         if !(shares_inline || uses_result || shares_leaf) {
             return None;
         }
@@ -305,7 +310,10 @@ impl Planner<'_> {
                 .filter(|(leaves, _)| *leaves > 1 && *leaves < whole)
                 .max();
             let Some((_, value)) = part else {
-                return Err(Error::DeviceLimit(format!("{}: {excess}, and it cannot be split", label(self.graph, pass))));
+                return Err(Error::DeviceLimit(format!(
+                    "{}: {excess}, and it cannot be split",
+                    label(self.graph, pass)
+                )));
             };
             let root = pass.roots.first().copied().unwrap_or(value);
             let (producer, consumer) = (self.label(value), self.label(root));
@@ -396,10 +404,5 @@ pub(super) fn finish(graph: &Lowered, draft: &Draft, storage: impl Fn(Value) -> 
             }
         }
     }
-    Pass {
-        label: label(graph, draft),
-        extent: draft.extent,
-        inline: draft.inline.iter().copied().collect(),
-        writes,
-    }
+    Pass { label: label(graph, draft), extent: draft.extent, inline: draft.inline.iter().copied().collect(), writes }
 }

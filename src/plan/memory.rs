@@ -58,10 +58,8 @@ pub(super) fn place(
                 .map(|(index, _)| index)
                 .max()
                 .unwrap_or(index);
-            let free = textures
-                .iter()
-                .zip(&busy_until)
-                .position(|(texture, until)| *texture == layout && *until < index);
+            let free =
+                textures.iter().zip(&busy_until).position(|(texture, until)| *texture == layout && *until < index);
             let slot = free.unwrap_or_else(|| {
                 textures.push(layout);
                 busy_until.push(0);

@@ -181,7 +181,8 @@ impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let megabytes = |bytes: u64| format!("{:.2} MB", bytes as f64 / 1e6);
         let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-        let passes = if self.passes.len() == 1 { "1 pass".to_string() } else { format!("{} passes", self.passes.len()) };
+        let passes =
+            if self.passes.len() == 1 { "1 pass".to_string() } else { format!("{} passes", self.passes.len()) };
         writeln!(
             formatter,
             "{passes}, {} of {}; reads {}, writes {}",

@@ -54,9 +54,7 @@ pub fn source(name: &str, buffer: &str, size: &str, format: PixelFormat, opaque:
     let words = quad_words(sample);
     let pixels = match channels {
         1 => "gray_opaque(vec4f(q0.x)), gray_opaque(vec4f(q0.y)), gray_opaque(vec4f(q0.z)), gray_opaque(vec4f(q0.w))",
-        3 => {
-            "vec4f(q0.xyz, 1.0), vec4f(q0.w, q1.xy, 1.0), vec4f(q1.zw, q2.x, 1.0), vec4f(q2.yzw, 1.0)"
-        }
+        3 => "vec4f(q0.xyz, 1.0), vec4f(q0.w, q1.xy, 1.0), vec4f(q1.zw, q2.x, 1.0), vec4f(q2.yzw, 1.0)",
         _ if opaque => "opaque(q0), opaque(q1), opaque(q2), opaque(q3)",
         _ => "q0, q1, q2, q3",
     };
@@ -84,7 +82,9 @@ fn single_pixel(format: PixelFormat, buffer: &str, opaque: bool) -> String {
              return vec4f(vec3f(f32((word >> ((pixel & 3u) * 8u)) & 255u) * (1.0 / 255.0)), 1.0);\n"
         ),
         (1, SampleType::F32) => {
-            format!("    let value = sanitize(bitcast<vec4f>(vec4u({buffer}[pixel]))).x;\n    return vec4f(vec3f(value), 1.0);\n")
+            format!(
+                "    let value = sanitize(bitcast<vec4f>(vec4u({buffer}[pixel]))).x;\n    return vec4f(vec3f(value), 1.0);\n"
+            )
         }
         (1, _) => format!(
             "    let word = {buffer}[pixel / 2u];\n    \
@@ -121,11 +121,7 @@ pub fn output(name: &str, buffer: &str, format: PixelFormat) -> String {
     let words = quad_words(sample);
     let quads: &[&str] = match format.channels() {
         1 => &["vec4f(strip.a.x, strip.b.x, strip.c.x, strip.d.x)"],
-        3 => &[
-            "vec4f(strip.a.xyz, strip.b.x)",
-            "vec4f(strip.b.yz, strip.c.xy)",
-            "vec4f(strip.c.z, strip.d.xyz)",
-        ],
+        3 => &["vec4f(strip.a.xyz, strip.b.x)", "vec4f(strip.b.yz, strip.c.xy)", "vec4f(strip.c.z, strip.d.xyz)"],
         _ => &["strip.a", "strip.b", "strip.c", "strip.d"],
     };
     let mut stores = String::new();

@@ -158,8 +158,7 @@ impl<'a> Generator<'a> {
             });
             let load = |at: &str| self.with_known(value, format!("textureLoad(texture_{slot}, {at}, 0)"));
             // The last strip of a row may hang over the edge.
-            let pixels: Vec<String> =
-                (0..4).map(|index| load(&format!("vec2i(min(x + {index}, right), y)"))).collect();
+            let pixels: Vec<String> = (0..4).map(|index| load(&format!("vec2i(min(x + {index}, right), y)"))).collect();
             format!(
                 "fn read_{name}(at: vec2i) -> vec4f {{\n    return {};\n}}\n\n\
                  fn strip_{name}(x: i32, y: i32) -> Strip {{\n    let right = i32({size}.x) - 1;\n    \
@@ -245,8 +244,7 @@ impl<'a> Generator<'a> {
         let mut open = roots.to_vec();
         while let Some(value) = open.pop() {
             let node = self.graph.node(value);
-            let is_single =
-                matches!(node.step.kind(), StepKind::Point | StepKind::Composite | StepKind::Generate);
+            let is_single = matches!(node.step.kind(), StepKind::Point | StepKind::Composite | StepKind::Generate);
             if self.is_leaf(value) || !is_single {
                 ends.insert(value);
             } else if inside.insert(value) {
@@ -270,7 +268,8 @@ impl<'a> Generator<'a> {
             let call = self.call(*value, kernel, &given, "at")?;
             // A colour operator of ours hands alpha on; what else makes an opaque value has it written out.
             let trusted = node.step.kind() == StepKind::Point && !kernel.foreign;
-            let call = if trusted && self.known(*value) == Some("opaque") { call } else { self.with_known(*value, call) };
+            let call =
+                if trusted && self.known(*value) == Some("opaque") { call } else { self.with_known(*value, call) };
             let _ = writeln!(text, "    let v{} = {call}; // {}", value.0, node.label);
         }
         let mut parameters: Vec<String> = ends.iter().map(|end| format!("v{}: vec4f", end.0)).collect();
@@ -284,8 +283,7 @@ impl<'a> Generator<'a> {
                 ("Results".to_string(), format!("Results({})", values.join(", ")))
             }
         };
-        let text =
-            format!("fn {function}({}) -> {result} {{\n{text}    return {value};\n}}", parameters.join(", "));
+        let text = format!("fn {function}({}) -> {result} {{\n{text}    return {value};\n}}", parameters.join(", "));
         self.add(function, text);
         Ok(ends.into_iter().collect())
     }
@@ -312,12 +310,16 @@ impl<'a> Generator<'a> {
         if let Some(table) = &kernel.table {
             self.table_function(id, table);
         }
-        if let Some(buffer) = self.graph.node(value).inputs.iter().copied().find(|input| self.graph.node(*input).shape.is_buffer()) {
+        if let Some(buffer) =
+            self.graph.node(value).inputs.iter().copied().find(|input| self.graph.node(*input).shape.is_buffer())
+        {
             self.buffer_function(id, buffer)?;
         }
         if own_copy {
-            let mut names: HashMap<String, String> =
-                source::declarations(&kernel.wgsl).into_iter().map(|d| (d.name.clone(), format!("{}_{id}", d.name))).collect();
+            let mut names: HashMap<String, String> = source::declarations(&kernel.wgsl)
+                .into_iter()
+                .map(|d| (d.name.clone(), format!("{}_{id}", d.name)))
+                .collect();
             names.insert("table".into(), format!("table_{id}"));
             names.insert("buffer".into(), format!("buffer_{id}"));
             self.add(&function, source::rename(&kernel.wgsl, &names));
@@ -341,7 +343,8 @@ impl<'a> Generator<'a> {
             } else if kernel.fields.iter().any(|field| field.name == parameter) {
                 format!("uniforms.u_{id}.{parameter}")
             } else {
-                let message = format!("parameter '{parameter}' of '{plain}' is nothing that this kind of step is given");
+                let message =
+                    format!("parameter '{parameter}' of '{plain}' is nothing that this kind of step is given");
                 return Err(Error::Shader { operator: kernel.name.to_string(), line: 1, column: 1, message });
             };
             arguments.push(argument);
@@ -378,8 +381,7 @@ impl<'a> Generator<'a> {
         });
         let last = self.graph.node(buffer).shape.extent().width.max(1) - 1;
         let name = format!("buffer_{id}");
-        let text =
-            format!("fn {name}(index: u32) -> vec4u {{\n    return buffer_in_{slot}[min(index, {last}u)];\n}}");
+        let text = format!("fn {name}(index: u32) -> vec4u {{\n    return buffer_in_{slot}[min(index, {last}u)];\n}}");
         self.add(&name, text);
         Ok(())
     }
@@ -439,8 +441,7 @@ impl<'a> Generator<'a> {
         } else {
             String::new()
         };
-        let text =
-            format!("fn edge_strip_{id}(x: i32, y: i32) -> Strip {{\n{fast}    return Strip({singles});\n}}");
+        let text = format!("fn edge_strip_{id}(x: i32, y: i32) -> Strip {{\n{fast}    return Strip({singles});\n}}");
         self.add(&format!("edge_strip_{id}"), text);
         Ok(())
     }
@@ -458,11 +459,7 @@ impl<'a> Generator<'a> {
                 let side = |name: &str, source: u32, output: u32| {
                     format!("i32((2u * u32(at.{name}) + 1u) * {source}u / {}u)", 2 * output)
                 };
-                format!(
-                    "vec2i({}, {})",
-                    side("x", source.width, output.width),
-                    side("y", source.height, output.height)
-                )
+                format!("vec2i({}, {})", side("x", source.width, output.width), side("y", source.height, output.height))
             }
         };
         self.add(&format!("remap_{id}"), format!("fn remap_{id}(at: vec2i) -> vec2i {{\n    return {body};\n}}"));
@@ -558,9 +555,9 @@ impl<'a> Generator<'a> {
                     Interpolation::Bicubic => include_str!("../../wgsl/pass/warp_bicubic.wgsl"),
                 };
                 self.add(&format!("gather_pixel_{id}"), substitute(text, &names));
-                let pixels: Vec<String> =
-                    (0..4).map(|index| format!("gather_pixel_{id}(x + {index}, y)")).collect();
-                let text = format!("fn {gather}(x: i32, y: i32) -> Strip {{\n    return Strip({});\n}}", pixels.join(", "));
+                let pixels: Vec<String> = (0..4).map(|index| format!("gather_pixel_{id}(x + {index}, y)")).collect();
+                let text =
+                    format!("fn {gather}(x: i32, y: i32) -> Strip {{\n    return Strip({});\n}}", pixels.join(", "));
                 self.add(&gather, text);
                 return Ok(());
             }
@@ -568,7 +565,8 @@ impl<'a> Generator<'a> {
                 self.remap(value)?;
                 let pixels: Vec<String> =
                     (0..4).map(|index| format!("edge_{id}(remap_{id}(vec2i(x + {index}, y)))")).collect();
-                let text = format!("fn {gather}(x: i32, y: i32) -> Strip {{\n    return Strip({});\n}}", pixels.join(", "));
+                let text =
+                    format!("fn {gather}(x: i32, y: i32) -> Strip {{\n    return Strip({});\n}}", pixels.join(", "));
                 self.add(&gather, text);
                 return Ok(());
             }
@@ -723,9 +721,8 @@ impl<'a> Generator<'a> {
                 let _ = writeln!(finish, "    let k{0} = v{0};", end.0);
             }
         }
-        let name_of = |generator: &Self, end: &Value| {
-            format!("{}{}", if generator.is_leaf(*end) { "v" } else { "k" }, end.0)
-        };
+        let name_of =
+            |generator: &Self, end: &Value| format!("{}{}", if generator.is_leaf(*end) { "v" } else { "k" }, end.0);
         let trivial = roots.iter().all(|root| ends.contains(root));
         if !trivial {
             for (index, member) in ["a", "b", "c", "d"].iter().enumerate() {
@@ -749,7 +746,8 @@ impl<'a> Generator<'a> {
             let value = write.value.0;
             match write.target {
                 Target::Output(index) => {
-                    let Some(OutputKind::Picture(description)) = self.graph.outputs.get(index).map(|output| output.kind)
+                    let Some(OutputKind::Picture(description)) =
+                        self.graph.outputs.get(index).map(|output| output.kind)
                     else {
                         continue;
                     };

@@ -144,7 +144,9 @@ pub fn argument(random: &mut Random, parameter: &Parameter, mood: Mood) -> Optio
         }
         (ParameterKind::Switch { .. }, _) => Argument::Switch(random.chance(0.5)),
         (ParameterKind::Choice { options, .. }, _) => Argument::Choice(random.pick(options).to_string()),
-        (ParameterKind::Color { .. }, _) => Argument::Color([random.unit(), random.unit(), random.unit(), random.unit()]),
+        (ParameterKind::Color { .. }, _) => {
+            Argument::Color([random.unit(), random.unit(), random.unit(), random.unit()])
+        }
         (ParameterKind::Floats { default, .. }, _) => {
             let scale = if mood == Mood::Moderate { random.between(0.8, 1.2) } else { 1.0 };
             Argument::Floats(default.iter().map(|value| value * scale).collect())
@@ -182,8 +184,13 @@ pub fn apply(
             ("crop", "y") => value = Argument::Integer(random.below(extent.1 as usize / 3 + 1) as i32),
             ("crop", "width") => value = Argument::Integer((width * 2 / 3).max(1) - width / 3 + width / 3),
             ("crop", "height") => value = Argument::Integer((height * 2 / 3).max(1)),
-            ("resize", "width") => value = Argument::Integer(1 + random.below(2 * extent.0 as usize) as i32),
-            ("resize", "height") => value = Argument::Integer(1 + random.below(2 * extent.1 as usize) as i32),
+            // The greatest extents make pictures of gigabytes, which is no matter of the operator.
+            ("affine" | "perspective" | "resize", "width") => {
+                value = Argument::Integer(1 + random.below(2 * extent.0 as usize) as i32)
+            }
+            ("affine" | "perspective" | "resize", "height") => {
+                value = Argument::Integer(1 + random.below(2 * extent.1 as usize) as i32)
+            }
             ("box-blur", "size") if mood == Mood::Moderate => value = Argument::Integer(1 + 2 * random.below(5) as i32),
             ("solid" | "checkerboard" | "linear-gradient" | "radial-gradient", "width") => {
                 value = Argument::Integer(width);

@@ -40,7 +40,11 @@ fn refusal_reasons(report: &Report) -> String {
 const IDENTITY: [f32; 12] = [0.9, 0.1, 0.0, 0.0, 0.0, 0.9, 0.1, 0.0, 0.1, 0.0, 0.9, 0.0];
 
 fn five(node: Node) -> Node {
-    node.exposure(0.3).contrast(1.2).saturation(1.3).gamma(1.1).apply("color-matrix", &[("matrix", IDENTITY.to_vec().into())])
+    node.exposure(0.3)
+        .contrast(1.2)
+        .saturation(1.3)
+        .gamma(1.1)
+        .apply("color-matrix", &[("matrix", IDENTITY.to_vec().into())])
 }
 
 // 1
@@ -169,7 +173,8 @@ fn what_is_not_needed_disappears() {
     assert_eq!(plan.passes[0].inline.len(), 1, "{}", plan.report);
     let matrix = |values: [f32; 6]| [("matrix", values.to_vec().into())];
     let plan = chain(|node| {
-        node.apply("affine", &matrix([0.9, 0.1, 3.0, -0.1, 0.9, 5.0])).apply("affine", &matrix([1.0, 0.2, 0.0, 0.0, 1.0, 0.0]))
+        node.apply("affine", &matrix([0.9, 0.1, 3.0, -0.1, 0.9, 5.0]))
+            .apply("affine", &matrix([1.0, 0.2, 0.0, 0.0, 1.0, 0.0]))
     });
     assert_eq!((plan.passes.len(), plan.textures.len()), (1, 0), "{}", plan.report);
     assert_eq!(plan.passes[0].inline.len(), 1, "{}", plan.report);
@@ -258,7 +263,8 @@ fn limits_split_a_pass_and_say_why() {
     let graph = Graph::new();
     graph.output("out", &graph.input("photo").gaussian_blur(3.0));
     let lowered = lower(&graph.data(), &[("photo", SIZE)]).expect("the graph is right");
-    let error = plan(&lowered, &Options::default(), &Limits::DOWNLEVEL, Vec::new()).expect_err("4000 texels are too many");
+    let error =
+        plan(&lowered, &Options::default(), &Limits::DOWNLEVEL, Vec::new()).expect_err("4000 texels are too many");
     assert!(matches!(error, cyanotype::Error::DeviceLimit(_)), "{error}");
 }
 
@@ -305,8 +311,7 @@ fn the_layers_keep_apart() {
     forbidden("src/plan", &["wgpu"]);
     forbidden("src/graph", &["wgpu"]);
     forbidden("src/shader", &["wgpu"]);
-    let operators: Vec<String> =
-        cyanotype::ops::ALL.iter().map(|operator| format!("\"{}\"", operator.name)).collect();
+    let operators: Vec<String> = cyanotype::ops::ALL.iter().map(|operator| format!("\"{}\"", operator.name)).collect();
     let names: Vec<&str> = operators.iter().map(String::as_str).collect();
     forbidden("src/gpu", &names);
     forbidden("src/plan", &names);

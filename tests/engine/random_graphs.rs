@@ -10,9 +10,7 @@
 use crate::common::{Mood, Random, apply, difference, gpu, picture, render, seed};
 use cyanotype::graph::NodeContent;
 use cyanotype::op::Argument;
-use cyanotype::{
-    AlphaMode, Context, Description, Error, GraphData, Image, Options, PixelFormat, Precision, ops,
-};
+use cyanotype::{AlphaMode, Context, Description, Error, GraphData, Image, Options, PixelFormat, Precision, ops};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -119,7 +117,13 @@ fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: usize) 
         let sign = match pattern {
             0 => 1.0,
             1 => -1.0,
-            _ => if random.chance(0.5) { 1.0 } else { -1.0 },
+            _ => {
+                if random.chance(0.5) {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
         };
         let is_numbers = matches!(node.content.operator_name(), "histogram" | "mean" | "min-max");
         if is_numbers {
@@ -176,9 +180,7 @@ impl Tolerances {
             let floor: Vec<[f32; 4]> = image
                 .to_rgba_f32()
                 .iter()
-                .map(|color| {
-                    color.map(|value| (step(image.format()) * 1.01 + rounding) * value.abs().max(1.0))
-                })
+                .map(|color| color.map(|value| (step(image.format()) * 1.01 + rounding) * value.abs().max(1.0)))
                 .collect();
             tolerances.insert(name.to_string(), floor);
         }
@@ -189,9 +191,7 @@ impl Tolerances {
             let moved = render(&cpu, &graph, &case.inputs, &full).expect("the graph runs undisturbed");
             for (name, tolerance) in &mut tolerances {
                 let (still, moved) = (reference.image(name).expect("a picture"), moved.image(name).expect("the same"));
-                for (slot, (p, q)) in
-                    tolerance.iter_mut().zip(still.to_rgba_f32().iter().zip(moved.to_rgba_f32()))
-                {
+                for (slot, (p, q)) in tolerance.iter_mut().zip(still.to_rgba_f32().iter().zip(moved.to_rgba_f32())) {
                     for channel in 0..4 {
                         // Factor 3: the disturbances add up otherwise in each run, and the worst is rarely hit.
                         let floor = (step(still.format()) * 1.01 + rounding) * p[channel].abs().max(1.0);
@@ -234,9 +234,11 @@ fn describe(case: &Case) -> String {
     let mut text = format!("{}\n", inputs.join(", "));
     for (index, node) in case.graph.nodes.iter().enumerate() {
         let arguments = match &node.content {
-            NodeContent::Operator { arguments, .. } => {
-                arguments.iter().map(|(parameter, value)| format!("{}={value}", parameter.name)).collect::<Vec<_>>().join(" ")
-            }
+            NodeContent::Operator { arguments, .. } => arguments
+                .iter()
+                .map(|(parameter, value)| format!("{}={value}", parameter.name))
+                .collect::<Vec<_>>()
+                .join(" "),
             _ => String::new(),
         };
         text += &format!("  {index}: {} {:?} {arguments}\n", node.content.operator_name(), node.inputs);

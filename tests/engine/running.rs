@@ -2,8 +2,8 @@
 
 use crate::common::{Random, difference, gpu, picture};
 use cyanotype::{
-    Argument, Context, ContextOptions, CustomOperator, Description, Error, FrameOptions, Graph, Image, ImageView, Limits,
-    PixelFormat, WhenFull,
+    Argument, Context, ContextOptions, CustomOperator, Description, Error, FrameOptions, Graph, Image, ImageView,
+    Limits, PixelFormat, WhenFull,
 };
 use std::sync::Arc;
 
@@ -215,7 +215,10 @@ fn mismatches_and_mistakes_are_typed() {
     let graph = Graph::new();
     graph.output("out", &graph.input("photo").apply("exposur", &[]));
     let error = context.compile(&graph, &[("photo", photo.description())]).unwrap_err();
-    assert!(matches!(error, Error::UnknownOperator { suggestion: Some(ref name), .. } if name == "exposure"), "{error}");
+    assert!(
+        matches!(error, Error::UnknownOperator { suggestion: Some(ref name), .. } if name == "exposure"),
+        "{error}"
+    );
     let graph = Graph::new();
     graph.output("out", &graph.input("photo").exposure(f32::NAN));
     let error = context.compile(&graph, &[("photo", photo.description())]).unwrap_err();
@@ -287,7 +290,9 @@ fn faults_in_custom_text_are_shown_where_they_are() {
     assert_eq!(at("fn warm(color: vec4f, n: i32) -> vec4f { return color; }"), 1);
     assert_eq!(at("fn warm(color: vec4f) -> vec3f { return color.rgb; }"), 1);
     assert_eq!(at("fn warm(color: vec4f) -> vec4f { return color; }\nfn luma709(c: vec3f) -> f32 { return c.r; }"), 2);
-    assert!(CustomOperator::area("wide", "fn wide(window: array<vec4f, 9>) -> vec4f { return window[4]; }", 9).is_err());
+    assert!(
+        CustomOperator::area("wide", "fn wide(window: array<vec4f, 9>) -> vec4f { return window[4]; }", 9).is_err()
+    );
     // Without CPU code it compiles for a GPU alone.
     let bare = CustomOperator::point("bare", "fn bare(color: vec4f) -> vec4f { return color; }").unwrap();
     let graph = Graph::new();

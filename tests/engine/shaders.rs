@@ -40,7 +40,11 @@ fn graph_of(random: &mut Random, operator: &'static Operator, fused: bool) -> (G
     let mut inputs = Vec::new();
     for name in names.iter().take(operator.inputs.len()) {
         let input = graph.input(name);
-        inputs.push(if fused { graph.apply("gamma", [("gamma".to_string(), 1.5.into())], vec![input]).unwrap() } else { input });
+        inputs.push(if fused {
+            graph.apply("gamma", [("gamma".to_string(), 1.5.into())], vec![input]).unwrap()
+        } else {
+            input
+        });
     }
     let used = names[..operator.inputs.len()].to_vec();
     let node = apply(random, &mut graph, operator, inputs, (64, 48), Mood::Moderate).expect("arguments in range");
@@ -74,18 +78,20 @@ fn translate(what: &str, module: &naga::Module, info: &naga::valid::ModuleInfo) 
     assert!(!spirv.unwrap_or_else(|error| panic!("{what}, SPIR-V: {error}")).is_empty());
     let mut text = String::new();
     let options = glsl::Options { version: glsl::Version::new_gles(310), ..Default::default() };
-    let pipeline = glsl::PipelineOptions {
-        shader_stage: naga::ShaderStage::Compute,
-        entry_point: "main".into(),
-        multiview: None,
-    };
+    let pipeline =
+        glsl::PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: "main".into(), multiview: None };
     let policies = naga::proc::BoundsCheckPolicies::default();
     glsl::Writer::new(&mut text, module, info, &options, &pipeline, policies)
         .and_then(|mut writer| writer.write())
         .unwrap_or_else(|error| panic!("{what}, GLSL ES: {error}"));
     assert!(text.contains("void main"));
-    msl::write_string(module, info, &msl::Options { fake_missing_bindings: true, ..Default::default() }, &msl::PipelineOptions::default())
-        .unwrap_or_else(|error| panic!("{what}, MSL: {error}"));
+    msl::write_string(
+        module,
+        info,
+        &msl::Options { fake_missing_bindings: true, ..Default::default() },
+        &msl::PipelineOptions::default(),
+    )
+    .unwrap_or_else(|error| panic!("{what}, MSL: {error}"));
     let mut text = String::new();
     let options = hlsl::Options { fake_missing_bindings: true, ..Default::default() };
     let pipeline = hlsl::PipelineOptions::default();

@@ -52,8 +52,30 @@ impl Choices for Bytes<'_> {
 
 /// Names that need quotes, that look like something else, that clash with automatic ones.
 const NAMES: &[&str] = &[
-    "boost", "in", "out", "input", "as", "linear", "true", "exposure", "exposure-2", "my photo", "3x3", "7", "-1", "a.b",
-    "größe", "a\"b\\c", "tab\there", "line\nbreak", "#ff0000", "->", "@x", "'", "\u{1}", "gamma-3",
+    "boost",
+    "in",
+    "out",
+    "input",
+    "as",
+    "linear",
+    "true",
+    "exposure",
+    "exposure-2",
+    "my photo",
+    "3x3",
+    "7",
+    "-1",
+    "a.b",
+    "größe",
+    "a\"b\\c",
+    "tab\there",
+    "line\nbreak",
+    "#ff0000",
+    "->",
+    "@x",
+    "'",
+    "\u{1}",
+    "gamma-3",
 ];
 
 /// A graph of about `size` operators. Operators that need a file get `file`, or are left out where there is none.

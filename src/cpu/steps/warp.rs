@@ -180,7 +180,14 @@ fn parts<const TAPS: usize>(
             let within = |range: &Range<i64>, size: u32| range.start >= 0 && range.end <= i64::from(size);
             if within(&columns, reader.extent.width) && within(&rows, reader.extent.height) {
                 let view = fetcher.rows(reader, rows.clone(), columns.clone(), |_| columns.clone());
-                gather::<TAPS>(&view, (columns.start + before, rows.start + before), coordinates, &part, layout, target);
+                gather::<TAPS>(
+                    &view,
+                    (columns.start + before, rows.start + before),
+                    coordinates,
+                    &part,
+                    layout,
+                    target,
+                );
             } else {
                 gather_at_edge::<TAPS>(picture, reader.edge, coordinates, &part, layout, target);
             }

@@ -123,7 +123,11 @@ impl Pictures {
     /// A point step that may make colour of grey.
     pub fn point(&mut self, input: Value, kernel: Kernel, channels: Channels) -> Value {
         let shape = self.shape(input);
-        self.push(Step::Point(kernel), &[input], Shape::Picture { extent: shape.extent(), channels, alpha: shape.alpha() })
+        self.push(
+            Step::Point(kernel),
+            &[input],
+            Shape::Picture { extent: shape.extent(), channels, alpha: shape.alpha() },
+        )
     }
 
     pub fn reduce(&mut self, input: Value, reduction: Reduction) -> Value {
@@ -275,21 +279,27 @@ fn put(out: &mut PlanesMut, index: usize, [r, g, b, a]: Rgba) {
 }
 
 pub fn mix_channels_kernel() -> Kernel {
-    kernel("mix-channels", Rows::Point(Arc::new(|mut planes: PlanesMut, _: Place| {
-        for index in 0..planes.len() {
-            let color = color_at(&planes.view(), index);
-            put(&mut planes, index, mix_channels(color));
-        }
-    })))
+    kernel(
+        "mix-channels",
+        Rows::Point(Arc::new(|mut planes: PlanesMut, _: Place| {
+            for index in 0..planes.len() {
+                let color = color_at(&planes.view(), index);
+                put(&mut planes, index, mix_channels(color));
+            }
+        })),
+    )
 }
 
 pub fn explode_kernel() -> Kernel {
-    kernel("explode", Rows::Point(Arc::new(|mut planes: PlanesMut, _: Place| {
-        for index in 0..planes.len() {
-            let color = color_at(&planes.view(), index);
-            put(&mut planes, index, explode(color));
-        }
-    })))
+    kernel(
+        "explode",
+        Rows::Point(Arc::new(|mut planes: PlanesMut, _: Place| {
+            for index in 0..planes.len() {
+                let color = color_at(&planes.view(), index);
+                put(&mut planes, index, explode(color));
+            }
+        })),
+    )
 }
 
 pub fn shade_kernel() -> Kernel {
@@ -312,44 +322,53 @@ pub fn stripes_kernel() -> Kernel {
 }
 
 pub fn over_kernel() -> Kernel {
-    kernel("over", Rows::Composite(Arc::new(|inputs: &[Planes], mut out: PlanesMut, _: Place| {
-        for index in 0..out.len() {
-            put(&mut out, index, over([color_at(&inputs[0], index), color_at(&inputs[1], index)]));
-        }
-    })))
+    kernel(
+        "over",
+        Rows::Composite(Arc::new(|inputs: &[Planes], mut out: PlanesMut, _: Place| {
+            for index in 0..out.len() {
+                put(&mut out, index, over([color_at(&inputs[0], index), color_at(&inputs[1], index)]));
+            }
+        })),
+    )
 }
 
 pub fn steepest_kernel(radius: u32) -> Kernel {
     let side = 2 * radius as usize + 1;
-    kernel("steepest", Rows::Window(Arc::new(move |rows: &[Planes], mut out: PlanesMut, place: Place| {
-        assert_eq!(rows.len(), side);
-        for index in 0..out.len() {
-            assert_eq!(rows[0].len(), out.len() + side - 1);
-            let window: Vec<Rgba> =
-                rows.iter().flat_map(|row| (index..index + side).map(|x| color_at(row, x))).collect();
-            put(&mut out, index, steepest(&window, place.position(index)));
-        }
-    })))
+    kernel(
+        "steepest",
+        Rows::Window(Arc::new(move |rows: &[Planes], mut out: PlanesMut, place: Place| {
+            assert_eq!(rows.len(), side);
+            for index in 0..out.len() {
+                assert_eq!(rows[0].len(), out.len() + side - 1);
+                let window: Vec<Rgba> =
+                    rows.iter().flat_map(|row| (index..index + side).map(|x| color_at(row, x))).collect();
+                put(&mut out, index, steepest(&window, place.position(index)));
+            }
+        })),
+    )
 }
 
 pub fn closeness_kernel(radius: u32) -> Kernel {
     let side = 2 * radius as usize + 1;
     let reach = radius as f32;
-    kernel("closeness", Rows::WeightedMean(Arc::new(move |rows: &[Planes], mut out: PlanesMut, _: Place| {
-        for index in 0..out.len() {
-            let center = color_at(&rows[side / 2], index + side / 2);
-            let (mut sum, mut total) = ([0.0; 4], 0.0);
-            for (y, row) in rows.iter().enumerate() {
-                for x in 0..side {
-                    let sample = color_at(row, index + x);
-                    let weight = closeness(sample, center, [x as f32 - reach, y as f32 - reach]);
-                    total += weight;
-                    sum = std::array::from_fn(|channel| sum[channel] + sample[channel] * weight);
+    kernel(
+        "closeness",
+        Rows::WeightedMean(Arc::new(move |rows: &[Planes], mut out: PlanesMut, _: Place| {
+            for index in 0..out.len() {
+                let center = color_at(&rows[side / 2], index + side / 2);
+                let (mut sum, mut total) = ([0.0; 4], 0.0);
+                for (y, row) in rows.iter().enumerate() {
+                    for x in 0..side {
+                        let sample = color_at(row, index + x);
+                        let weight = closeness(sample, center, [x as f32 - reach, y as f32 - reach]);
+                        total += weight;
+                        sum = std::array::from_fn(|channel| sum[channel] + sample[channel] * weight);
+                    }
                 }
+                put(&mut out, index, sum.map(|sum| sum / total));
             }
-            put(&mut out, index, sum.map(|sum| sum / total));
-        }
-    })))
+        })),
+    )
 }
 
 pub fn warp_kernel(name: &str, source: fn(Position) -> [f32; 2]) -> Kernel {
@@ -362,15 +381,18 @@ pub fn warp_kernel(name: &str, source: fn(Position) -> [f32; 2]) -> Kernel {
 }
 
 pub fn by_buffer_kernel() -> Kernel {
-    kernel("by-buffer", Rows::PointWithBuffer(Arc::new(|buffer: &[[u32; 4]]| {
-        let buffer = buffer.to_vec();
-        Rows::Point(Arc::new(move |mut planes: PlanesMut, _: Place| {
-            for index in 0..planes.len() {
-                let color = color_at(&planes.view(), index);
-                put(&mut planes, index, by_buffer(color, &buffer));
-            }
-        }))
-    })))
+    kernel(
+        "by-buffer",
+        Rows::PointWithBuffer(Arc::new(|buffer: &[[u32; 4]]| {
+            let buffer = buffer.to_vec();
+            Rows::Point(Arc::new(move |mut planes: PlanesMut, _: Place| {
+                for index in 0..planes.len() {
+                    let color = color_at(&planes.view(), index);
+                    put(&mut planes, index, by_buffer(color, &buffer));
+                }
+            }))
+        })),
+    )
 }
 
 pub fn reversed_kernel() -> Kernel {

@@ -30,7 +30,8 @@ fn plans(graph: &Lowered) -> Vec<(&'static str, Plan)> {
         let inline = (0..graph.nodes.len()).map(Value);
         let inline = inline.filter(|value| !matches!(graph.node(*value).step, Step::Source { .. })).collect();
         let writes = graph.outputs.iter().enumerate();
-        let writes = writes.map(|(index, output)| Write { value: output.value, target: Target::Output(index) }).collect();
+        let writes =
+            writes.map(|(index, output)| Write { value: output.value, target: Target::Output(index) }).collect();
         let pass = Pass { label: "all".into(), extent: first, inline, writes };
         let report = crate::plan::Report::default();
         let plan = Plan { passes: vec![pass], stored: Vec::new(), textures: Vec::new(), buffers: Vec::new(), report };

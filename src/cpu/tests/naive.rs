@@ -96,12 +96,8 @@ fn read((made, shape): &(&Made, Shape), edge: Edge, x: i64, y: i64) -> Rgba {
 fn pixel(node: &StepNode, inputs: &[(&Made, Shape)], sources: &[Image], x: u32, y: u32) -> Rgba {
     let extent = node.shape.extent();
     let index = (y * extent.width + x) as usize;
-    let at = Position {
-        x: x as f32 + 0.5,
-        y: y as f32 + 0.5,
-        width: extent.width as f32,
-        height: extent.height as f32,
-    };
+    let at =
+        Position { x: x as f32 + 0.5, y: y as f32 + 0.5, width: extent.width as f32, height: extent.height as f32 };
     let (x, y) = (i64::from(x), i64::from(y));
     let here = |input: usize| inputs[input].0.pixels()[index];
     let name = node.step.kernel().map_or("", |kernel| &kernel.name);

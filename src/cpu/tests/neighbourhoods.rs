@@ -1,8 +1,8 @@
 //! Each step that reads other pixels: alone, with steps fused before and after it, for all edges, odd sizes and kinds.
 
 use super::build::{
-    EDGES, KINDS, Kind, Numbers, Pictures, SIZES, closeness_kernel, explode_kernel, mix_channels_kernel, quarter_turn, scatter,
-    shade_kernel, steepest_kernel, turn, warp_kernel,
+    EDGES, KINDS, Kind, Numbers, Pictures, SIZES, closeness_kernel, explode_kernel, mix_channels_kernel, quarter_turn,
+    scatter, shade_kernel, steepest_kernel, turn, warp_kernel,
 };
 use crate::graph::lower::Value;
 use crate::op::{Axis, Channels, Edge, Extent, Interpolation, Remap, ResampleWeights, Step, Taps};
@@ -97,12 +97,8 @@ fn remaps() {
         graph.area(Step::Remap { remap, edge }, input, extent)
     });
     // Neither keeps rows nor turns them into columns.
-    everywhere(|graph, input, edge| {
-        graph.same(Step::Remap { remap: affine([[1, 1], [-1, 1]], [-2, 5]), edge }, input)
-    });
-    everywhere(|graph, input, edge| {
-        graph.same(Step::Remap { remap: affine([[0, 0], [0, 1]], [1, 0]), edge }, input)
-    });
+    everywhere(|graph, input, edge| graph.same(Step::Remap { remap: affine([[1, 1], [-1, 1]], [-2, 5]), edge }, input));
+    everywhere(|graph, input, edge| graph.same(Step::Remap { remap: affine([[0, 0], [0, 1]], [1, 0]), edge }, input));
     for (up, down) in [(3, 2), (2, 5), (1, 9)] {
         everywhere(|graph, input, edge| {
             let source = graph.extent(input);

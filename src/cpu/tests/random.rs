@@ -48,8 +48,7 @@ fn grow(graph: &mut Pictures, numbers: &mut Numbers, values: &[Value]) -> (Value
         0 => graph.point(input, shade_kernel(), channels),
         1 => graph.point(input, mix_channels_kernel(), channels),
         2 | 3 => {
-            let twins: Vec<Value> =
-                values.iter().copied().filter(|value| graph.extent(*value) == extent).collect();
+            let twins: Vec<Value> = values.iter().copied().filter(|value| graph.extent(*value) == extent).collect();
             let second = numbers.pick(&twins);
             let alpha = numbers.pick(&[AlphaMode::Opaque, AlphaMode::Premultiplied]);
             let shape = Shape::Picture { extent, channels, alpha };

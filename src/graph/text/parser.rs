@@ -179,7 +179,11 @@ impl<'a> Parser<'a> {
         let named_before = self.scope.len();
         let node = self.chain(Flow { incoming: None, linear: false })?;
         let named = self.scope.len() > named_before
-            && self.data.nodes.get(node).is_some_and(|data| self.scope.get(&data.name).is_some_and(|(id, _)| *id == node));
+            && self
+                .data
+                .nodes
+                .get(node)
+                .is_some_and(|data| self.scope.get(&data.name).is_some_and(|(id, _)| *id == node));
         if let Some((name, place)) = &branch {
             self.declare(name, node, *place)?;
         }

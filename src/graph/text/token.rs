@@ -52,7 +52,10 @@ pub(super) struct Token<'a> {
 pub(super) enum Kind<'a> {
     Word(&'a str),
     /// Digits as written, without a percent sign, and whether one followed.
-    Number { digits: &'a str, percent: bool },
+    Number {
+        digits: &'a str,
+        percent: bool,
+    },
     String(String),
     Color([f32; 4]),
     At,
@@ -96,10 +99,7 @@ impl Kind<'_> {
 
     /// Whether a statement goes on after it, so that a newline means nothing.
     fn goes_on(&self) -> bool {
-        matches!(
-            self,
-            Kind::Pipe | Kind::Arrow | Kind::Equals | Kind::Comma | Kind::Colon | Kind::At | Kind::Separator
-        )
+        matches!(self, Kind::Pipe | Kind::Arrow | Kind::Equals | Kind::Comma | Kind::Colon | Kind::At | Kind::Separator)
     }
 }
 
