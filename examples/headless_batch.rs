@@ -4,6 +4,7 @@
 
 use cyanotype::{Context, Description, Error, Graph, Image, Program, Result};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<()> {
@@ -28,10 +29,10 @@ fn main() -> Result<()> {
             }
         };
         let description = image.description();
-        if !programs.contains_key(&description) {
-            programs.insert(description, context.compile(&graph, &[("in", description)])?);
-        }
-        let Some(program) = programs.get(&description) else { continue };
+        let program = match programs.entry(description) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(context.compile(&graph, &[("in", description)])?),
+        };
         // Waits only when as many frames are in flight as the context allows.
         let name = path.file_stem().unwrap_or_default().to_os_string();
         in_flight.push((name, program.submit(&[("in", &image)])?));

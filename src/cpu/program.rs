@@ -49,7 +49,6 @@ pub(super) struct Stage<'r> {
 /// A value that a stage makes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StageResult {
-    pub value: Value,
     pub slot: usize,
     pub layout: Layout,
 }
@@ -271,7 +270,7 @@ impl<'r> Compiler<'r> {
         let results = roots
             .iter()
             .filter_map(|root| draft.made.get(root).map(|(slot, layout)| (*root, *slot, *layout)))
-            .map(|(value, slot, layout)| StageResult { value, slot, layout })
+            .map(|(_, slot, layout)| StageResult { slot, layout })
             .collect();
         let extent = roots.first().map_or(Extent { width: 1, height: 1 }, |root| self.node(*root).shape.extent());
         let preferred = draft.operations.iter().map(|operation| self.preferred_cell(operation));

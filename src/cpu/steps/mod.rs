@@ -37,7 +37,7 @@ impl Target<'_> {
 #[inline(always)]
 fn strips<const N: usize>(width: usize) -> impl Iterator<Item = usize> {
     let whole = if width < N { 0 } else { width / N };
-    let last = (width >= N && width % N != 0).then(|| width - N);
+    let last = (width >= N && !width.is_multiple_of(N)).then(|| width - N);
     (0..whole).map(|strip| strip * N).chain(last)
 }
 
