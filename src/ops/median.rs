@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn networks_find_the_middle() {
-        assert_eq!(first_wrong::<9>(|values, exchange| middle_of_9(values, exchange)), None);
-        assert_eq!(first_wrong::<25>(|values, exchange| middle_of_25(values, exchange)), None);
+        assert_eq!(first_wrong::<9>(middle_of_9), None);
+        assert_eq!(first_wrong::<25>(middle_of_25), None);
         // The check can fail: unsorted, the middle is wrong.
         assert!(first_wrong::<9>(|values, _| values[4]).is_some());
     }
