@@ -108,13 +108,9 @@ impl Cut {
         Cut { band_rows: band_rows as u32, tile_columns: tile_columns as u32, shared, repeated: repeated.sum() }
     }
 
-    /// The same with whole cells.
+    /// The same with whole cells in each band.
     pub fn in_cells(self, cell: Extent) -> Cut {
-        Cut {
-            band_rows: self.band_rows.max(1).next_multiple_of(cell.height.max(1)),
-            tile_columns: self.tile_columns.max(1).next_multiple_of(cell.width.max(1)),
-            ..self
-        }
+        Cut { band_rows: self.band_rows.max(1).next_multiple_of(cell.height.max(1)), ..self }
     }
 
     /// The same with bands of a fixed height, so that sums over bands are the same on any number of cores.

@@ -184,6 +184,8 @@ pub fn apply(
             ("crop", "y") => value = Argument::Integer(random.below(extent.1 as usize / 3 + 1) as i32),
             ("crop", "width") => value = Argument::Integer((width * 2 / 3).max(1) - width / 3 + width / 3),
             ("crop", "height") => value = Argument::Integer((height * 2 / 3).max(1)),
+            // It has to fit the number of weights.
+            ("convolve", "width") => value = parameter.default().expect("it has one"),
             // The greatest extents make pictures of gigabytes, which is no matter of the operator.
             ("affine" | "perspective" | "resize", "width") => {
                 value = Argument::Integer(1 + random.below(2 * extent.0 as usize) as i32)
