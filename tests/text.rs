@@ -154,8 +154,8 @@ fn parentheses_fork_what_flows_in() {
 fn generators_start_chains() {
     assert_eq!(shape("checkerboard | invert")[..2], ["checkerboard: checkerboard()", "invert: invert(checkerboard)"]);
     assert_eq!(
-        shape("blend (solid #fff)")[1..],
-        ["solid: solid() color=[1, 1, 1, 1]", "blend: blend(in solid)", "blend -> out"]
+        shape("blend (solid #fff)"),
+        ["solid: solid() color=[1, 1, 1, 1]", "in: input()", "blend: blend(in solid)", "blend -> out"]
     );
     assert_refused("exposure 1 | solid #fff", (1, 14), "can only start a chain");
 }

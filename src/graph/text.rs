@@ -88,6 +88,6 @@ impl GraphData {
 
 /// One value as it would stand after `parameter=`, or a number where the parameter has no declaration.
 pub(super) fn parse_value(text: &str, parameter: Option<&Parameter>) -> Result<Argument> {
-    let tokens = token::tokens(text)?;
+    let tokens = token::value_tokens(text)?;
     parser::lone_value(&tokens, parameter)
 }

@@ -184,6 +184,7 @@ pub fn apply(
             ("crop", "y") => value = Argument::Integer(random.below(extent.1 as usize / 3 + 1) as i32),
             ("crop", "width") => value = Argument::Integer((width * 2 / 3).max(1) - width / 3 + width / 3),
             ("crop", "height") => value = Argument::Integer((height * 2 / 3).max(1)),
+            ("median", "size") => value = Argument::Integer(*random.pick(&[3, 5])),
             // It has to fit the number of weights.
             ("convolve", "width") => value = parameter.default().expect("it has one"),
             // The greatest extents make pictures of gigabytes, which is no matter of the operator.

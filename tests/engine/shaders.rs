@@ -59,9 +59,14 @@ fn every_operator_in_every_language() {
     let mut random = Random(3);
     for operator in ops::ALL {
         for (fused, format) in [(false, PixelFormat::Rgb8), (true, PixelFormat::Rgba16), (true, PixelFormat::R32F)] {
-            let (graph, names) = graph_of(&mut random, operator, fused);
-            let inputs: Vec<(&str, Description)> =
-                names.iter().map(|name| (*name, Description::new(64, 48, format))).collect();
+            // Arguments may not fit each other; some draw does.
+            let drawn = (0..50).find_map(|_| {
+                let (graph, names) = graph_of(&mut random, operator, fused);
+                let inputs: Vec<(&str, Description)> =
+                    names.into_iter().map(|name| (name, Description::new(64, 48, format))).collect();
+                lower(&graph, &inputs).is_ok().then_some((graph, inputs))
+            });
+            let (graph, inputs) = drawn.unwrap_or_else(|| panic!("{} refuses all arguments", operator.name));
             let options = Options { fuse: fused, ..Options::default() };
             for (label, text) in modules(&graph, &inputs, &options) {
                 let what = format!("{} ({label}, {format})", operator.name);

@@ -114,12 +114,21 @@ pub(super) fn is_word(name: &str) -> bool {
 
 /// All tokens of a text, [`Kind::End`] last.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
+    split(text, true)
+}
+
+/// The tokens of one value. It stands within a line, so `#` begins a colour and not a comment.
+pub(super) fn value_tokens(text: &str) -> Result<Vec<Token<'_>>> {
+    split(text, false)
+}
+
+fn split(text: &str, line_start: bool) -> Result<Vec<Token<'_>>> {
     if text.len() > TEXT_LIMIT {
         let what = "length of the graph's text in bytes".into();
         return Err(Error::Limit { what, found: text.len() as u64, limit: TEXT_LIMIT as u64 });
     }
     let mut lexer = Lexer { rest: text, place: Place { line: 1, column: 1 }, tokens: Vec::new(), open: 0 };
-    lexer.run()?;
+    lexer.run(line_start)?;
     Ok(lexer.tokens)
 }
 
@@ -132,10 +141,9 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self, mut line_start: bool) -> Result<()> {
         // A newline that may end a statement, unless the next token carries the statement on.
         let mut newline: Option<Place> = None;
-        let mut line_start = true;
         loop {
             let place = self.place;
             let Some(first) = self.peek() else { break };
