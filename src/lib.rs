@@ -48,7 +48,10 @@ pub mod ops;
 pub mod plan;
 pub mod shader;
 
+// Without the GPU there is one backend left, and what tells the two apart becomes trivial.
+#[cfg_attr(not(feature = "gpu"), allow(unused_mut, unused_imports, irrefutable_let_patterns))]
 mod context;
+#[cfg_attr(not(feature = "gpu"), allow(unused_mut, unused_imports, unused_variables, irrefutable_let_patterns))]
 mod program;
 
 pub use context::{BackendChoice, Context, ContextOptions, Counters, DeviceInfo, devices};

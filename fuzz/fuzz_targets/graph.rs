@@ -22,8 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let inputs: Vec<(&str, Description)> = names
         .iter()
         .map(|name| {
-            let (width, height) =
-                if choices.chance(90) { common } else { (side(&mut choices), side(&mut choices)) };
+            let (width, height) = if choices.chance(90) { common } else { (side(&mut choices), side(&mut choices)) };
             (name.as_str(), Description::new(width, height, *choices.pick(&PixelFormat::ALL)))
         })
         .collect();

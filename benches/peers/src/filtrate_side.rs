@@ -4,9 +4,7 @@ use crate::{HEIGHT, WIDTH, compile, pair, report, run};
 use cyanotype::{Image, Options, Result};
 use filtrate::filters::{Brightness, Contrast, GaussianBlur, HueRotation, Median3x3, Saturation, Sobel};
 use filtrate::runtime::FilterAdapter;
-use filtrate::{
-    Effect, EffectContext, EffectFrameTiming, EffectInput, EffectOutput, FilterExt, WgslModuleCache,
-};
+use filtrate::{Effect, EffectContext, EffectFrameTiming, EffectInput, EffectOutput, FilterExt, WgslModuleCache};
 use std::time::Duration;
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
@@ -30,7 +28,10 @@ pub fn compare(photo: &Image) -> Result<()> {
             measure($name, &mut || peer.frame(&mut filter, &rgba))?;
         }};
     }
-    against!("four colours", Brightness(0.05_f32).then(Contrast(1.2_f32)).then(Saturation(1.3_f32)).then(HueRotation(20.0_f32)));
+    against!(
+        "four colours",
+        Brightness(0.05_f32).then(Contrast(1.2_f32)).then(Saturation(1.3_f32)).then(HueRotation(20.0_f32))
+    );
     against!("gaussian 2", GaussianBlur(2.0_f32));
     against!("gaussian 10", GaussianBlur(10.0_f32));
     against!("box 31", filtrate::filters::Blur(15.0_f32));
@@ -56,11 +57,12 @@ impl Peer {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
         descriptor.backends = backends;
         let instance = wgpu::Instance::new(descriptor);
-        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
-            .expect("an adapter");
+        let adapter =
+            pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).expect("an adapter");
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             required_limits: adapter.limits(),
-            required_features: adapter.features() & (wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES | wgpu::Features::FLOAT32_FILTERABLE),
+            required_features: adapter.features()
+                & (wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES | wgpu::Features::FLOAT32_FILTERABLE),
             ..Default::default()
         }))
         .expect("a device");
@@ -79,7 +81,9 @@ impl Peer {
         let input = texture(wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST);
         // Storage usage lets it write its result without a further pass.
         let output = texture(
-            wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC | wgpu::TextureUsages::STORAGE_BINDING,
+            wgpu::TextureUsages::RENDER_ATTACHMENT
+                | wgpu::TextureUsages::COPY_SRC
+                | wgpu::TextureUsages::STORAGE_BINDING,
         );
         let staging = device.create_buffer(&wgpu::BufferDescriptor {
             label: None,

@@ -118,14 +118,20 @@ fn cpu_against_image(photo: &Image) -> Result<()> {
     );
     report("five operators | contrast + brighten + huerotate", a, b);
     let blur = compile(&context, "gaussian 10", &options)?;
-    let (a, b) = pair(|| run(&blur, photo), || {
-        std::hint::black_box(image::imageops::blur(&theirs, 10.0));
-    });
+    let (a, b) = pair(
+        || run(&blur, photo),
+        || {
+            std::hint::black_box(image::imageops::blur(&theirs, 10.0));
+        },
+    );
     report("gaussian sigma 10 | blur", a, b);
     let lanczos = compile(&context, "lanczos", &options)?;
-    let (a, b) = pair(|| run(&lanczos, photo), || {
-        std::hint::black_box(image::imageops::resize(&theirs, 1280, 960, image::imageops::FilterType::Lanczos3));
-    });
+    let (a, b) = pair(
+        || run(&lanczos, photo),
+        || {
+            std::hint::black_box(image::imageops::resize(&theirs, 1280, 960, image::imageops::FilterType::Lanczos3));
+        },
+    );
     report("Lanczos3 to 1280x960 | resize", a, b);
     Ok(())
 }
@@ -189,7 +195,8 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
         Ok("gl") => BackendName::Gl,
         _ => BackendName::Vulkan,
     };
-    let device = Device::open(&DeviceOptions { backend: Some(backend), allow_software: true, ..DeviceOptions::default() })?;
+    let device =
+        Device::open(&DeviceOptions { backend: Some(backend), allow_software: true, ..DeviceOptions::default() })?;
     let layout = PackedLayout { extent: Extent { width: WIDTH, height: HEIGHT }, bytes_per_pixel: 3 };
     let words = (layout.size() / 16) as u32;
     let groups = words.div_ceil(128);
