@@ -97,6 +97,12 @@ fn a_photograph_to_another() {
         succeeds(&["apply", &photo, &jpeg, "linear(resize 90 60) | exposure 0.5 | saturation 1.2", "--quality", "80"]);
     }
     assert_eq!(Image::open(&jpeg).expect("a picture").width(), 90);
+    // A chain that reads no picture makes one of its size.
+    let plain = folder.text("plain.png");
+    succeeds(&["apply", &photo, &plain, "solid #ff8800"]);
+    let plain = Image::open(&plain).expect("a picture");
+    assert_eq!((plain.width(), plain.height()), (before.width(), before.height()));
+    assert_eq!(plain.pixel(3, 3), [1.0, 136.0 / 255.0, 0.0, 1.0]);
 }
 
 #[test]
@@ -129,8 +135,8 @@ fn the_chain_is_wrong() {
         ("exposure NaN", "must be a number from -20 to 20, found NaN"),
         ("gaussian-blur -3", "'sigma' must be a number"),
         ("gaussian-blur 1e9", "'sigma' must be a number"),
-        ("exposure 1 -> a; gamma 2 -> b", "2 outputs; put it in a file"),
-        ("input a, b; blend @b", "2 inputs; put it in a file"),
+        ("exposure 1 -> a; gamma 2 -> b", "1 input and 2 outputs; put it in a file"),
+        ("input a, b; blend @b", "2 inputs and 1 output; put it in a file"),
         ("", "no operator"),
         ("lut3d 'nowhere.cube'", "nowhere.cube"),
     ] {
@@ -389,7 +395,7 @@ fn times_are_told() {
     let output = run(&["apply", &folder.text("photo.png"), &folder.text("print.png"), "invert", "--time"]);
     let times = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{times}");
-    for stage in ["decode", "compile", "run", "upload", "readback", "encode", " ms"] {
+    for stage in ["decode", "compile", "run", "upload", "readback", "encode", "total", " ms"] {
         assert_contains(&times, stage);
     }
     assert_eq!(output.stdout, b"");
@@ -422,7 +428,8 @@ fn a_closed_pipe_is_no_failure() {
         let output = Command::new("bash").args(["-c", &script]).output().expect("bash is there");
         let said = text(&output.stderr);
         assert!(!said.contains("panicked"), "{said}");
-        assert_eq!(said.trim(), "0", "{arguments:?}");
+        // Drivers may have said something before.
+        assert_eq!(said.trim().lines().last(), Some("0"), "{arguments:?}: {said}");
     }
     // No standard output or error at all.
     #[cfg(target_os = "linux")]

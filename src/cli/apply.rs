@@ -58,23 +58,16 @@ pub fn run(
     pictures.iter().try_for_each(|job| apply(&runner, job, &input_name, &output_name, encoding, common.time))
 }
 
-/// The one input, if there is one, and the one output.
-fn single(data: &GraphData) -> Outcome<(Option<String>, String)> {
+/// The one input and the one output.
+fn single(data: &GraphData) -> Outcome<(String, String)> {
     let inputs: Vec<&str> = data.input_names().collect();
-    let (input, extra) = match inputs.as_slice() {
-        [] => (None, None),
-        [input] => (Some(input.to_string()), None),
-        [_, ..] => (None, Some(format!("{} inputs", inputs.len()))),
-    };
-    let extra = match data.outputs.as_slice() {
-        [_, _, ..] => Some(format!("{} outputs", data.outputs.len())),
-        _ => extra,
-    };
-    match (extra, data.outputs.first()) {
-        (None, Some(output)) => Ok((input, output.name.clone())),
-        (extra, _) => {
-            let extra = extra.unwrap_or_else(|| "no output".into());
-            Err(Failure::Usage(format!("the chain has {extra}; put it in a file and use `cyanotype run`")))
+    match (inputs.as_slice(), data.outputs.as_slice()) {
+        ([input], [output]) => Ok((input.to_string(), output.name.clone())),
+        (inputs, outputs) => {
+            let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let (inputs, outputs) = (count(inputs.len(), "input"), count(outputs.len(), "output"));
+            let message = format!("the chain has {inputs} and {outputs}; put it in a file and use `cyanotype run`");
+            Err(Failure::Usage(message))
         }
     }
 }
@@ -118,14 +111,13 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
 fn apply(
     runner: &Runner,
     job: &Job,
-    input: &Option<String>,
+    input: &str,
     output: &str,
     encoding: &Encoding,
     say_times: bool,
 ) -> Outcome {
-    let mut times = Times::default();
-    let inputs: Vec<(&str, &Path)> = input.as_deref().map(|name| (name, job.input.as_path())).into_iter().collect();
-    let results = runner.run(&inputs, &mut times)?;
+    let mut times = Times::start();
+    let results = runner.run(&[(input, job.input.as_path())], &mut times)?;
     runner.write(&results, output, &job.target, encoding, &mut times)?;
     if say_times {
         times.say(&job.input.display().to_string());
@@ -136,7 +128,7 @@ fn apply(
 /// Carries out all jobs, `at_once` of them at a time. A failure is said and does not stop the others.
 fn many(jobs: &[Job], at_once: usize, work: impl Fn(&Job) -> Outcome + Sync) -> Outcome {
     let bar = ProgressBar::new(jobs.len() as u64); // drawn on standard error, and only where that is a terminal
-    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len}  {per_sec}  {eta} left  {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {pos}/{len}  {eta} left  {msg}") {
         bar.set_style(style);
     }
     let next = AtomicUsize::new(0);

@@ -1,6 +1,6 @@
 //! `devices`: what could run a graph, what would, and why.
 
-use super::output::print;
+use super::output::{print, wrapped};
 use super::{Common, Failure, Outcome};
 use cyanotype::{DeviceInfo, devices};
 use serde_json::{Value, json};
@@ -35,6 +35,9 @@ pub fn run(common: &Common, as_json: bool) -> Outcome {
     })
 }
 
+/// Width of the column of labels.
+const LABEL: usize = 13;
+
 fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
     writeln!(out, "{} ({}, {})", device.name, device.backend, device.kind)?;
     if !device.driver.is_empty() {
@@ -49,8 +52,10 @@ fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
             "  note       a software rasteriser, slower than the CPU backend: used only when asked for by name"
         )?;
     }
+    let wide = |text: &str| wrapped(text, LABEL).trim_start().to_string();
     if !device.features.is_empty() {
-        writeln!(out, "  features   {}", device.features.join(", "))?;
+        let features = device.features.join(", ").to_lowercase().replace('_', "-");
+        writeln!(out, "  features   {}", wide(&features))?;
     }
     // The names as the library has them, so that a new limit shows up by itself.
     let limits = serde_json::to_value(device.limits).unwrap_or_default(); // plain numbers: cannot fail
@@ -64,5 +69,5 @@ fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
         .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
         .collect();
     let limits = if limits.is_empty() { "none".to_string() } else { limits.join(", ") };
-    writeln!(out, "  limits     {limits}\n")
+    writeln!(out, "  limits     {}\n", wide(&limits))
 }

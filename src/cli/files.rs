@@ -31,7 +31,7 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
     protect(&sources, &written, common.overwrite)?;
 
     let runner = Runner::new(common.context(1)?, data, common);
-    let mut times = Times::default();
+    let mut times = Times::start();
     let inputs: Vec<(&str, &Path)> = inputs
         .iter()
         .filter(|(name, _)| needed.contains(name))

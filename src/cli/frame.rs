@@ -25,22 +25,30 @@ pub struct Runner {
 const PROGRAMS_KEPT: usize = 8;
 
 /// Milliseconds of each stage, in order.
-#[derive(Default)]
-pub struct Times(Vec<(String, Option<f64>)>);
+pub struct Times {
+    start: Instant,
+    stages: Vec<(String, Option<f64>)>,
+}
 
 impl Times {
+    /// The clock starts.
+    pub fn start() -> Self {
+        Times { start: Instant::now(), stages: Vec::new() }
+    }
+
     /// Runs and measures.
     pub fn measure<T>(&mut self, what: impl Into<String>, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
-        self.0.push((what.into(), Some(start.elapsed().as_secs_f64() * 1e3)));
+        self.stages.push((what.into(), Some(milliseconds(start))));
         result
     }
 
     /// Says all of them, on standard error.
     pub fn say(&self, what: &str) {
         let mut lines = format!("{what}:");
-        for (stage, time) in &self.0 {
+        let total = ("total".to_string(), Some(milliseconds(self.start)));
+        for (stage, time) in self.stages.iter().chain([&total]) {
             lines += &match time {
                 Some(time) => format!("\n  {time:10.3} ms  {stage}"),
                 None => format!("\n  {:>13}  {stage}", "not measured"),
@@ -48,6 +56,10 @@ impl Times {
         }
         say(&lines);
     }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
 }
 
 impl Runner {
@@ -70,11 +82,11 @@ impl Runner {
         let results = times.measure("run", || program.run_with(&borrowed, options))?;
         if let Some(timings) = results.timings() {
             // What the whole run consists of, as far as the backend knows.
-            times.0.push(("  upload".into(), Some(timings.upload_ms)));
+            times.stages.push(("  upload".into(), Some(timings.upload_ms)));
             for (label, time) in &timings.passes {
-                times.0.push((format!("  pass {label}"), *time));
+                times.stages.push((format!("  pass {label}"), *time));
             }
-            times.0.push(("  readback".into(), Some(timings.readback_ms)));
+            times.stages.push(("  readback".into(), Some(timings.readback_ms)));
         }
         Ok(results)
     }

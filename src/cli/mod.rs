@@ -189,6 +189,7 @@ impl From<Error> for Failure {
 
 /// Parses the command line, carries it out, and says what went wrong.
 pub fn main() -> ExitCode {
+    quiet_wayland();
     let command_line = match CommandLine::try_parse() {
         Ok(command_line) => command_line,
         Err(error) => {
@@ -210,6 +211,16 @@ pub fn main() -> ExitCode {
             say(&format!("error: {message}"));
             ExitCode::from(2)
         }
+    }
+}
+
+/// On a machine without a desktop libwayland, which OpenGL is asked for a display through, complains on standard error that
+/// this variable is not set. With any value it just finds no display.
+fn quiet_wayland() {
+    const NAME: &str = "XDG_RUNTIME_DIR";
+    if cfg!(all(unix, not(target_vendor = "apple"))) && std::env::var_os(NAME).is_none() {
+        // SAFETY: the environment may be changed while no other thread reads it; this is the first thing the program does.
+        unsafe { std::env::set_var(NAME, "/nonexistent") };
     }
 }
 
@@ -282,10 +293,19 @@ impl Common {
         Options { fuse: !self.no_fuse, precision }
     }
 
-    /// The graph of a chain given on the command line.
+    /// The graph of a chain given on the command line. It has an input, if only for its size: `solid #f80` makes a picture
+    /// as large as the one given.
     fn chain(&self, text: &str) -> Outcome<GraphData> {
         let graph = Graph::parse(text).map_err(|error| at_place(text, error))?;
-        self.with_settings(graph.data())
+        let mut data = self.with_settings(graph.data())?;
+        if data.input_names().next().is_none() {
+            let mut name = "in".to_string();
+            while data.nodes.iter().any(|node| node.name == name) {
+                name.push('_');
+            }
+            data.input(&name);
+        }
+        Ok(data)
     }
 
     /// Carries out `--set`.

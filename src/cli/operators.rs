@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::frame::number;
-use super::output::print;
+use super::output::{print, wrapped};
 use cyanotype::op::{Argument, Operator, Parameter, ParameterKind};
 use cyanotype::ops;
 use serde_json::{Value, json};
@@ -48,9 +48,6 @@ fn list(operators: &[&Operator]) -> String {
     }
     text + "`cyanotype ops NAME` says all about one.\n"
 }
-
-/// Widest line of help.
-const WIDTH: usize = 100;
 
 fn help(operator: &Operator) -> String {
     let mut text = format!("{}: {}\n\n{}\n", operator.name, operator.summary, wrapped(operator.details, 0));
@@ -115,26 +112,6 @@ fn short(value: &Argument) -> String {
         Argument::Floats(list) if list.len() > 12 => format!("a list of {} numbers", list.len()),
         other => other.to_string(),
     }
-}
-
-/// Words on lines of at most [`WIDTH`] letters, each indented.
-fn wrapped(text: &str, indent: usize) -> String {
-    let margin = " ".repeat(indent);
-    let mut lines: Vec<String> = Vec::new();
-    for paragraph in text.split('\n') {
-        let mut line = margin.clone();
-        for word in paragraph.split_whitespace() {
-            if line.len() > indent && line.chars().count() + 1 + word.chars().count() > WIDTH {
-                lines.push(std::mem::replace(&mut line, margin.clone()));
-            }
-            if line.len() > indent {
-                line.push(' ');
-            }
-            line += word;
-        }
-        lines.push(line);
-    }
-    lines.join("\n")
 }
 
 fn tables(operators: &[&Operator]) -> String {

@@ -16,6 +16,29 @@ pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome {
     })
 }
 
+/// Widest line of help.
+const WIDTH: usize = 100;
+
+/// Words on lines of at most [`WIDTH`] letters, each indented.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let margin = " ".repeat(indent);
+    let mut lines: Vec<String> = Vec::new();
+    for paragraph in text.split('\n') {
+        let mut line = margin.clone();
+        for word in paragraph.split_whitespace() {
+            if line.len() > indent && line.chars().count() + 1 + word.chars().count() > WIDTH {
+                lines.push(std::mem::replace(&mut line, margin.clone()));
+            }
+            if line.len() > indent {
+                line.push(' ');
+            }
+            line += word;
+        }
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
 /// Where an output goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {

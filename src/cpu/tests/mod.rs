@@ -8,6 +8,7 @@ mod naive;
 mod neighbourhoods;
 mod random;
 mod reductions;
+mod schedules;
 
 use super::{Output, run};
 use crate::graph::lower::{Lowered, OutputKind, Value};
