@@ -108,14 +108,7 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
     Ok(jobs)
 }
 
-fn apply(
-    runner: &Runner,
-    job: &Job,
-    input: &str,
-    output: &str,
-    encoding: &Encoding,
-    say_times: bool,
-) -> Outcome {
+fn apply(runner: &Runner, job: &Job, input: &str, output: &str, encoding: &Encoding, say_times: bool) -> Outcome {
     let mut times = Times::start();
     let results = runner.run(&[(input, job.input.as_path())], &mut times)?;
     runner.write(&results, output, &job.target, encoding, &mut times)?;

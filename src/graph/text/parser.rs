@@ -141,7 +141,9 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-        let Some((node, place)) = last else { return Err(self.place().error("no operator: the graph gives nothing ('@in' gives the input as it is)")) };
+        let Some((node, place)) = last else {
+            return Err(self.place().error("no operator: the graph gives nothing ('@in' gives the input as it is)"));
+        };
         if self.data.outputs.is_empty() {
             self.output("out", node, None, place)?;
         }
