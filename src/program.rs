@@ -303,7 +303,7 @@ impl Program {
     /// The WGSL module of each dispatch, under the names of its operators. On the CPU: what a GPU would be given.
     pub fn wgsl(&self) -> Result<Vec<(String, String)>> {
         let compiled = self.current();
-        let recording = shader::record(&compiled.graph, &compiled.plan, &Limits::UNLIMITED)?;
+        let recording = shader::record(&compiled.graph, &compiled.plan, &self.context.limits())?;
         Ok(recording
             .commands
             .into_iter()

@@ -199,15 +199,16 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
         wgpu::DeviceType::Other => "unknown",
     };
     let all_limits = adapter.limits();
-    let own_limits = convert(&all_limits);
+    // Mesa's "softpipe" is not among the names that wgpu knows as software.
+    let software = device_type == "cpu" || info.name.to_lowercase().contains("softpipe");
+    let own_limits = convert(&all_limits, software);
     let limits = smaller.map_or(own_limits, |smaller| least(own_limits, smaller));
     let features = adapter.features();
     let downlevel = adapter.get_downlevel_capabilities();
     let names = features.iter_names().map(|(name, _)| name.to_string());
     let downlevel_names = downlevel.flags.iter_names().map(|(name, _)| name.to_string());
     AdapterInfo {
-        // Mesa's "softpipe" is not among the names that wgpu knows as software.
-        software: device_type == "cpu" || info.name.to_lowercase().contains("softpipe"),
+        software,
         name: info.name,
         backend,
         device_type,
@@ -246,7 +247,7 @@ fn unusable(limits: &Limits, downlevel: &wgpu::DownlevelCapabilities) -> Option<
 }
 
 /// The limits that plans keep within.
-fn convert(limits: &wgpu::Limits) -> Limits {
+fn convert(limits: &wgpu::Limits, software: bool) -> Limits {
     // One buffer of the total is the uniform block.
     let buffers = limits.max_buffers_and_acceleration_structures_per_shader_stage.saturating_sub(1);
     Limits {
@@ -261,6 +262,7 @@ fn convert(limits: &wgpu::Limits) -> Limits {
         workgroup_size: [limits.max_compute_workgroup_size_x, limits.max_compute_workgroup_size_y],
         workgroup_memory: limits.max_compute_workgroup_storage_size,
         workgroups: limits.max_compute_workgroups_per_dimension,
+        software,
     }
 }
 
@@ -280,6 +282,7 @@ fn least(one: Limits, other: Limits) -> Limits {
         workgroup_size: [x.min(other_x), y.min(other_y)],
         workgroup_memory: one.workgroup_memory.min(other.workgroup_memory),
         workgroups: one.workgroups.min(other.workgroups),
+        software: one.software || other.software,
     }
 }
 
@@ -322,7 +325,7 @@ mod tests {
     #[test]
     fn the_smaller_limit_counts() {
         assert_eq!(least(Limits::UNLIMITED, Limits::DOWNLEVEL), Limits::DOWNLEVEL);
-        assert_eq!(convert(&wgpu::Limits::default()).storage_binding_size, 128 << 20);
+        assert_eq!(convert(&wgpu::Limits::default(), false).storage_binding_size, 128 << 20);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::report::{self, Refusal};
 use super::{Options, Pass, Plan, Storage, Target, Write};
 use crate::error::{Error, Result};
 use crate::graph::lower::{Lowered, OutputKind, Value};
-use crate::op::{Extent, Step, StepKind};
+use crate::op::{Extent, Step, StepKind, Taps};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the plan of a simplified graph. `notes` are the simplifications, for the report.
@@ -371,13 +371,17 @@ fn reads_elsewhere(step: &Step) -> bool {
 pub(crate) fn needs_table(step: &Step) -> bool {
     match step {
         Step::Resample { .. } => true,
-        Step::Correlate { taps, .. } => taps.weights.len() > UNIFORM_TAPS,
+        Step::Correlate { taps, .. } => !holds_weights(taps),
         step => step.kernel().is_some_and(|kernel| kernel.table.is_some()),
     }
 }
 
-/// Most weights that a pass holds in its uniform block: half of the 16 KiB that every device has, at four bytes each.
-pub(crate) const UNIFORM_TAPS: usize = 2048;
+/// Whether the weights of a correlation stand in the uniform block: in fours along its moving axis, with up to twelve more
+/// of zeros, in three quarters of the 16 KiB that every device has.
+pub(crate) fn holds_weights(taps: &Taps) -> bool {
+    let (length, lines) = if taps.width == 1 { (taps.height, 1) } else { (taps.width, taps.height) };
+    u64::from(lines) * (u64::from(length).div_ceil(4) + 12) <= 768
+}
 
 /// Names of the operators in a pass, in order, each once.
 pub(super) fn label(graph: &Lowered, pass: &Draft) -> String {

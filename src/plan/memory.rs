@@ -73,14 +73,14 @@ pub(super) fn place(
     }
     for output in &graph.outputs {
         if let OutputKind::Picture(description) = output.kind {
-            let bytes = u64::from(description.width.next_multiple_of(super::recording::STRIP))
+            let bytes = u64::from(description.width.next_multiple_of(super::recording::RUN))
                 * u64::from(description.height)
                 * description.format.bytes_per_pixel() as u64;
             check_buffer(&format!("output '{}'", output.name), bytes, limits)?;
         }
     }
     for (name, description) in &graph.inputs {
-        let bytes = u64::from(description.width.next_multiple_of(super::recording::STRIP))
+        let bytes = u64::from(description.width.next_multiple_of(super::recording::RUN))
             * u64::from(description.height)
             * description.format.bytes_per_pixel() as u64;
         check_buffer(&format!("input '{name}'"), bytes, limits)?;

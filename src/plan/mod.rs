@@ -8,7 +8,7 @@ pub mod recording;
 pub mod report;
 
 pub(crate) use cost::{COLUMN, own_cost};
-pub(crate) use fuse::UNIFORM_TAPS;
+pub(crate) use fuse::holds_weights;
 pub use fuse::plan;
 pub use recording::{Limits, TexelFormat, TextureLayout};
 pub use report::Report;

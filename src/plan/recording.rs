@@ -19,8 +19,8 @@ pub struct Recording {
     pub commands: Vec<Command>,
 }
 
-/// A packed picture in a storage buffer. Rows start at whole words and hold whole strips of
-/// [`STRIP`] pixels, so a row may be up to three pixels longer than the picture is wide.
+/// A packed picture in a storage buffer. Rows hold whole runs of [`RUN`] pixels, so that each starts at a whole vector of
+/// four words; a row may be up to fifteen pixels longer than the picture is wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PackedLayout {
     /// Width and height in pixels.
@@ -29,8 +29,11 @@ pub struct PackedLayout {
     pub bytes_per_pixel: u32,
 }
 
-/// Neighbouring pixels that one invocation makes: the least number that fills whole words in every pixel format.
+/// Neighbouring pixels that fill whole words in every pixel format.
 pub const STRIP: u32 = 4;
+
+/// Neighbouring pixels that fill whole vectors of four words in every pixel format.
+pub const RUN: u32 = 16;
 
 impl PackedLayout {
     /// Bytes of a row without padding.
@@ -40,7 +43,7 @@ impl PackedLayout {
 
     /// Bytes from one row to the next in the device's buffer.
     pub fn stride(self) -> u64 {
-        u64::from(self.extent.width.next_multiple_of(STRIP)) * u64::from(self.bytes_per_pixel)
+        u64::from(self.extent.width.next_multiple_of(RUN)) * u64::from(self.bytes_per_pixel)
     }
 
     /// Size of the device's buffer.
@@ -188,6 +191,8 @@ pub struct Limits {
     pub workgroup_memory: u32,
     /// Workgroups of a dispatch along one dimension.
     pub workgroups: u32,
+    /// The device is a rasteriser on the CPU: its loads are dear, and registers it has as many as there is cache.
+    pub software: bool,
 }
 
 impl Limits {
@@ -204,6 +209,7 @@ impl Limits {
         workgroup_size: [u32::MAX; 2],
         workgroup_memory: u32::MAX,
         workgroups: u32::MAX,
+        software: false,
     };
 
     /// A weak phone under GLES 3.1.
@@ -219,5 +225,6 @@ impl Limits {
         workgroup_size: [128, 64],
         workgroup_memory: 16352,
         workgroups: 65535,
+        software: false,
     };
 }

@@ -12,126 +12,175 @@ fn quad_words(sample: SampleType) -> u32 {
     }
 }
 
-/// Expression for the quad at word `index` of `buffer`.
-fn load_quad(sample: SampleType, buffer: &str, index: &str) -> String {
+/// Expression for a quad made of these words.
+fn unpack_quad(sample: SampleType, words: &[String]) -> String {
+    let words = words.join(", ");
     match sample {
-        SampleType::U8 => format!("unpack_bytes({buffer}[{index}])"),
-        SampleType::U16 => format!("unpack_shorts({buffer}[{index}], {buffer}[{index} + 1u])"),
-        SampleType::F16 => format!("unpack_halfs({buffer}[{index}], {buffer}[{index} + 1u])"),
-        SampleType::F32 => format!(
-            "sanitize(bitcast<vec4f>(vec4u({buffer}[{index}], {buffer}[{index} + 1u], {buffer}[{index} + 2u], \
-             {buffer}[{index} + 3u])))"
-        ),
+        SampleType::U8 => format!("unpack_bytes({words})"),
+        SampleType::U16 => format!("unpack_shorts({words})"),
+        SampleType::F16 => format!("unpack_halfs({words})"),
+        SampleType::F32 => format!("sanitize(bitcast<vec4f>(vec4u({words})))"),
     }
 }
 
-/// Statements that write the quad `value` at word `index` of `buffer`.
-fn store_quad(sample: SampleType, buffer: &str, index: &str, value: &str, number: u32) -> String {
-    match sample {
-        SampleType::U8 => format!("    {buffer}[{index}] = pack_bytes({value});\n"),
-        SampleType::U16 | SampleType::F16 => {
-            let function = if sample == SampleType::U16 { "pack_shorts" } else { "pack_halfs" };
-            format!(
-                "    let words_{number} = {function}({value});\n    {buffer}[{index}] = words_{number}.x;\n    \
-                 {buffer}[{index} + 1u] = words_{number}.y;\n"
-            )
-        }
-        SampleType::F32 => {
-            let mut text = format!("    let words_{number} = bitcast<vec4u>(sanitize({value}));\n");
-            for (lane, name) in ["x", "y", "z", "w"].iter().enumerate() {
-                text += &format!("    {buffer}[{index} + {lane}u] = words_{number}.{name};\n");
-            }
-            text
-        }
-    }
+/// Statement that packs the quad `value` into `name`, and expressions for its words.
+fn pack_quad(sample: SampleType, name: &str, value: &str) -> (String, Vec<String>) {
+    let (function, members): (&str, &[&str]) = match sample {
+        SampleType::U8 => ("pack_bytes", &[""]),
+        SampleType::U16 => ("pack_shorts", &[".x", ".y"]),
+        SampleType::F16 => ("pack_halfs", &[".x", ".y"]),
+        SampleType::F32 => ("pack_floats", &[".x", ".y", ".z", ".w"]),
+    };
+    let words = members.iter().map(|member| format!("{name}{member}")).collect();
+    (format!("    let {name} = {function}({value});\n"), words)
 }
 
-/// Functions `strip_NAME(x, y) -> Strip` and `read_NAME(at) -> vec4f` that read a source bound as `buffer`. `size` is an
-/// expression for its width and height as vec2u; `opaque` says that alpha is to be taken as one.
+/// Expression for the strip made of its quads, named by a prefix and a number.
+fn strip_of_quads(channels: u32, opaque: bool, prefix: &str) -> String {
+    let text = match channels {
+        1 => "gray_opaque(vec4f(Q0.x)), gray_opaque(vec4f(Q0.y)), gray_opaque(vec4f(Q0.z)), gray_opaque(vec4f(Q0.w))",
+        3 => "vec4f(Q0.xyz, 1.0), vec4f(Q0.w, Q1.xy, 1.0), vec4f(Q1.zw, Q2.x, 1.0), vec4f(Q2.yzw, 1.0)",
+        _ if opaque => "opaque(Q0), opaque(Q1), opaque(Q2), opaque(Q3)",
+        _ => "Q0, Q1, Q2, Q3",
+    };
+    format!("Strip({})", text.replace('Q', prefix))
+}
+
+/// Expressions for the quads of a strip.
+fn quads_of_strip(channels: u32, strip: &str) -> Vec<String> {
+    let texts: &[&str] = match channels {
+        1 => &["vec4f(S.a.x, S.b.x, S.c.x, S.d.x)"],
+        3 => &["vec4f(S.a.xyz, S.b.x)", "vec4f(S.b.yz, S.c.xy)", "vec4f(S.c.z, S.d.xyz)"],
+        _ => &["S.a", "S.b", "S.c", "S.d"],
+    };
+    texts.iter().map(|text| text.replace('S', strip)).collect()
+}
+
+/// Functions that read a source bound as `buffer`, an array of vec4u: `strip_NAME(x, y) -> Strip`, `run_NAME(x, y) -> Run`
+/// and `read_NAME(at) -> vec4f`. `size` is an expression for its width and height as vec2u; `opaque` says that alpha is to
+/// be taken as one.
 pub fn source(name: &str, buffer: &str, size: &str, format: PixelFormat, opaque: bool) -> String {
     let channels = format.channels();
     let sample = format.sample();
     let words = quad_words(sample);
-    let pixels = match channels {
-        1 => "gray_opaque(vec4f(q0.x)), gray_opaque(vec4f(q0.y)), gray_opaque(vec4f(q0.z)), gray_opaque(vec4f(q0.w))",
-        3 => "vec4f(q0.xyz, 1.0), vec4f(q0.w, q1.xy, 1.0), vec4f(q1.zw, q2.x, 1.0), vec4f(q2.yzw, 1.0)",
-        _ if opaque => "opaque(q0), opaque(q1), opaque(q2), opaque(q3)",
-        _ => "q0, q1, q2, q3",
-    };
-    let mut quads = String::new();
+    let word = format!("word_{name}");
+    let mut strip = String::new();
     for quad in 0..channels {
-        let load = load_quad(sample, buffer, &format!("at + {}u", quad * words));
-        quads += &format!("    let q{quad} = {load};\n");
+        let quad_words: Vec<String> =
+            (0..words).map(|word_of_quad| format!("{word}(at + {}u)", quad * words + word_of_quad)).collect();
+        strip += &format!("    let q{quad} = {};\n", unpack_quad(sample, &quad_words));
     }
-    let row = format!("(({size}.x + 3u) / 4u)");
-    let pixel = single_pixel(format, buffer, opaque);
+    // A run is as many vectors as a strip is words.
+    let vectors = channels * words;
+    let mut run = String::new();
+    for vector in 0..vectors {
+        run += &format!("    let v{vector} = {buffer}[at + {vector}u];\n");
+    }
+    for (index, strip) in ["a", "b", "c", "d"].iter().enumerate() {
+        for quad in 0..channels {
+            let first = (index as u32 * channels + quad) * words;
+            let quad_words: Vec<String> = (first..first + words)
+                .map(|word| format!("v{}.{}", word / 4, ["x", "y", "z", "w"][word as usize % 4]))
+                .collect();
+            run += &format!("    let {strip}{quad} = {};\n", unpack_quad(sample, &quad_words));
+        }
+    }
+    let strips = ["a", "b", "c", "d"].map(|strip| strip_of_quads(channels, opaque, strip)).join(", ");
+    let pixel = single_pixel(format, &word, opaque);
     format!(
-        "fn strip_{name}(x: i32, y: i32) -> Strip {{\n    let at = (u32(y) * {row} + u32(x) / 4u) * {strip_words}u;\n\
-         {quads}    return Strip({pixels});\n}}\n\n\
-         fn read_{name}(at: vec2i) -> vec4f {{\n    let pixel = u32(at.y) * {row} * 4u + u32(at.x);\n{pixel}}}",
-        strip_words = channels * words,
+        "fn {word}(index: u32) -> u32 {{\n    return {buffer}[index / 4u][index & 3u];\n}}\n\n\
+         fn strip_{name}(x: i32, y: i32) -> Strip {{\n    \
+         let at = (u32(y) * runs_in({size}.x) * 4u + u32(x) / 4u) * {vectors}u;\n{strip}    return {single};\n}}\n\n\
+         fn run_{name}(x: i32, y: i32) -> Run {{\n    \
+         let at = (u32(y) * runs_in({size}.x) + u32(x) / 16u) * {vectors}u;\n{run}    return Run({strips});\n}}\n\n\
+         fn read_{name}(at: vec2i) -> vec4f {{\n    \
+         let pixel = u32(at.y) * runs_in({size}.x) * 16u + u32(at.x);\n{pixel}}}",
+        single = strip_of_quads(channels, opaque, "q"),
     )
 }
 
-/// Body that reads the pixel of index `pixel`.
-fn single_pixel(format: PixelFormat, buffer: &str, opaque: bool) -> String {
+/// Body that reads the pixel of index `pixel` through the function `word`.
+fn single_pixel(format: PixelFormat, word: &str, opaque: bool) -> String {
     let finish = |color: &str| if opaque { format!("opaque({color})") } else { color.to_string() };
     match (format.channels(), format.sample()) {
         (1, SampleType::U8) => format!(
-            "    let word = {buffer}[pixel / 4u];\n    \
-             return vec4f(vec3f(f32((word >> ((pixel & 3u) * 8u)) & 255u) * (1.0 / 255.0)), 1.0);\n"
+            "    let value = ({word}(pixel / 4u) >> ((pixel & 3u) * 8u)) & 255u;\n    \
+             return vec4f(vec3f(f32(value) * (1.0 / 255.0)), 1.0);\n"
         ),
-        (1, SampleType::F32) => {
-            format!(
-                "    let value = sanitize(bitcast<vec4f>(vec4u({buffer}[pixel]))).x;\n    return vec4f(vec3f(value), 1.0);\n"
-            )
-        }
+        (1, SampleType::F32) => format!(
+            "    let value = sanitize(bitcast<vec4f>(vec4u({word}(pixel)))).x;\n    return vec4f(vec3f(value), 1.0);\n"
+        ),
         (1, _) => format!(
-            "    let word = {buffer}[pixel / 2u];\n    \
-             return vec4f(vec3f(f32((word >> ((pixel & 1u) * 16u)) & 65535u) * (1.0 / 65535.0)), 1.0);\n"
+            "    let value = ({word}(pixel / 2u) >> ((pixel & 1u) * 16u)) & 65535u;\n    \
+             return vec4f(vec3f(f32(value) * (1.0 / 65535.0)), 1.0);\n"
         ),
         // Three bytes lie in one word or in two.
         (3, SampleType::U8) => format!(
-            "    let byte = pixel * 3u;\n    let shift = (byte & 3u) * 8u;\n    let low = {buffer}[byte / 4u] >> shift;\n    \
-             let high = {buffer}[(byte + 2u) / 4u] << ((32u - shift) & 31u);\n    \
+            "    let byte = pixel * 3u;\n    let shift = (byte & 3u) * 8u;\n    let low = {word}(byte / 4u) >> shift;\n    \
+             let high = {word}((byte + 2u) / 4u) << ((32u - shift) & 31u);\n    \
              return vec4f(unpack_bytes(low | select(high, 0u, shift == 0u)).xyz, 1.0);\n"
         ),
         (3, SampleType::F32) => format!(
-            "    let word = pixel * 3u;\n    return vec4f(sanitize(bitcast<vec4f>(vec4u({buffer}[word], \
-             {buffer}[word + 1u], {buffer}[word + 2u], 0u))).xyz, 1.0);\n"
+            "    let at_word = pixel * 3u;\n    return vec4f(sanitize(bitcast<vec4f>(vec4u({word}(at_word), \
+             {word}(at_word + 1u), {word}(at_word + 2u), 0u))).xyz, 1.0);\n"
         ),
         // Three shorts start at the low or the high half of a word.
         (3, _) => format!(
-            "    let short = pixel * 3u;\n    let first = {buffer}[short / 2u];\n    \
-             let second = {buffer}[short / 2u + 1u];\n    let odd = (short & 1u) == 1u;\n    \
+            "    let short = pixel * 3u;\n    let first = {word}(short / 2u);\n    \
+             let second = {word}(short / 2u + 1u);\n    let odd = (short & 1u) == 1u;\n    \
              return vec4f(select(unpack_shorts(first, second).xyz, unpack_shorts(first, second).yzw, odd), 1.0);\n"
         ),
         (_, sample) => {
             let words = quad_words(sample);
-            let load = load_quad(sample, buffer, &format!("pixel * {words}u"));
-            format!("    return {};\n", finish(&load))
+            let quad: Vec<String> = (0..words).map(|index| format!("{word}(pixel * {words}u + {index}u)")).collect();
+            format!("    return {};\n", finish(&unpack_quad(sample, &quad)))
         }
     }
 }
 
-/// Function `store_NAME(x, y, strip)` that packs a strip into an output bound as `buffer`, whose rows are
-/// `uniforms.extent.x` pixels wide.
-pub fn output(name: &str, buffer: &str, format: PixelFormat) -> String {
-    let sample = format.sample();
-    let words = quad_words(sample);
-    let quads: &[&str] = match format.channels() {
-        1 => &["vec4f(strip.a.x, strip.b.x, strip.c.x, strip.d.x)"],
-        3 => &["vec4f(strip.a.xyz, strip.b.x)", "vec4f(strip.b.yz, strip.c.xy)", "vec4f(strip.c.z, strip.d.xyz)"],
-        _ => &["strip.a", "strip.b", "strip.c", "strip.d"],
-    };
-    let mut stores = String::new();
-    for (number, quad) in quads.iter().enumerate() {
-        let number = number as u32;
-        stores += &store_quad(sample, buffer, &format!("at + {}u", number * words), quad, number);
-    }
+/// Function `store_NAME(x, y, strip)`, which packs a strip into an output bound as `buffer`, an array of u32, whose rows
+/// are `uniforms.extent.x` pixels wide.
+pub fn output_strip(name: &str, buffer: &str, format: PixelFormat) -> String {
+    let (packing, words) = pack_strip(format, "strip", "q");
+    let stores: String =
+        words.iter().enumerate().map(|(index, word)| format!("    {buffer}[at + {index}u] = {word};\n")).collect();
     format!(
         "fn store_{name}(x: i32, y: i32, strip: Strip) {{\n    \
-         let at = (u32(y) * ((uniforms.extent.x + 3u) / 4u) + u32(x) / 4u) * {}u;\n{stores}}}",
-        format.channels() * words
+         let at = (u32(y) * runs_in(uniforms.extent.x) * 4u + u32(x) / 4u) * {}u;\n{packing}{stores}}}",
+        words.len()
     )
+}
+
+/// The same for a run: `store_NAME(x, y, run)`, into an array of vec4u.
+pub fn output_run(name: &str, buffer: &str, format: PixelFormat) -> String {
+    let mut packing = String::new();
+    let mut words = Vec::new();
+    for strip in ["a", "b", "c", "d"] {
+        let (text, of_strip) = pack_strip(format, &format!("run.{strip}"), strip);
+        packing += &text;
+        words.extend(of_strip);
+    }
+    let vectors: Vec<String> = words.chunks(4).map(|words| format!("vec4u({})", words.join(", "))).collect();
+    let stores: String = vectors
+        .iter()
+        .enumerate()
+        .map(|(index, vector)| format!("    {buffer}[at + {index}u] = {vector};\n"))
+        .collect();
+    format!(
+        "fn store_{name}(x: i32, y: i32, run: Run) {{\n    \
+         let at = (u32(y) * runs_in(uniforms.extent.x) + u32(x) / 16u) * {}u;\n{packing}{stores}}}",
+        vectors.len()
+    )
+}
+
+/// Statements that pack the strip of this name, and expressions for its words; `prefix` is for the names between.
+fn pack_strip(format: PixelFormat, strip: &str, prefix: &str) -> (String, Vec<String>) {
+    let mut text = String::new();
+    let mut words = Vec::new();
+    for (number, quad) in quads_of_strip(format.channels(), strip).iter().enumerate() {
+        let (statement, of_quad) = pack_quad(format.sample(), &format!("{prefix}{number}"), quad);
+        text += &statement;
+        words.extend(of_quad);
+    }
+    (text, words)
 }

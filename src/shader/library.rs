@@ -20,10 +20,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     DECLARATIONS.iter().map(|declaration| declaration.name.as_str())
 }
 
-/// The declarations that `text` refers to, directly or through others, in library order.
+/// The library declarations that `text` refers to, directly or through others, in library order.
 pub fn needed_by(text: &str) -> String {
+    let texts: Vec<&str> =
+        reachable(&DECLARATIONS, text).into_iter().map(|declaration| declaration.text.as_str()).collect();
+    texts.join("\n\n")
+}
+
+/// Those of `declarations` that `text` refers to, directly or through others, in their order.
+pub fn reachable<'a>(declarations: &'a [Declaration], text: &str) -> Vec<&'a Declaration> {
     let by_name: HashMap<&str, &Declaration> =
-        DECLARATIONS.iter().map(|declaration| (declaration.name.as_str(), declaration)).collect();
+        declarations.iter().map(|declaration| (declaration.name.as_str(), declaration)).collect();
     let mut wanted: HashSet<&str> = HashSet::new();
     let mut open: Vec<String> = identifiers(text).into_iter().collect();
     while let Some(name) = open.pop() {
@@ -33,10 +40,5 @@ pub fn needed_by(text: &str) -> String {
             open.extend(identifiers(&declaration.text));
         }
     }
-    let texts: Vec<&str> = DECLARATIONS
-        .iter()
-        .filter(|declaration| wanted.contains(declaration.name.as_str()))
-        .map(|declaration| declaration.text.as_str())
-        .collect();
-    texts.join("\n\n")
+    declarations.iter().filter(|declaration| wanted.contains(declaration.name.as_str())).collect()
 }

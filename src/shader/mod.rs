@@ -51,7 +51,7 @@ pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording
             Some((_, StepKind::Derive)) => {
                 recording.commands.push(Command::Dispatch(reduce::derive(graph, plan, pass)?));
             }
-            _ => recording.commands.push(Command::Dispatch(generate::dispatch(graph, plan, pass)?)),
+            _ => recording.commands.push(Command::Dispatch(generate::dispatch(graph, plan, pass, limits)?)),
         }
     }
     Ok(recording)

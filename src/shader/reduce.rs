@@ -5,7 +5,7 @@ use super::library;
 use crate::error::{Error, Result};
 use crate::graph::lower::Lowered;
 use crate::op::Reduction;
-use crate::plan::recording::{Command, Dispatch, Limits, Recording, Resource};
+use crate::plan::recording::{Command, Dispatch, Limits, Recording, Resource, STRIP};
 use crate::plan::{Pass, Plan, Storage, Target};
 
 /// Rows that one invocation of a reduction reads: enough that merging workgroups costs little beside reading.
@@ -59,8 +59,8 @@ pub(super) fn commands(
         .ok_or_else(|| Error::BadGraph("a reduction has no input".into()))?;
     let mut generator = Generator::new(graph, plan, pass);
     let value = generator.strip_function(input)?;
-    let groups = groups(pass.extent.width, pass.extent.height, ROWS);
-    let cost = generator.cost(ROWS);
+    let groups = groups(pass, [STRIP, ROWS]);
+    let cost = generator.cost([STRIP, ROWS]);
     let mut names = group_names();
     names.push(("VALUE", value));
     match reduction {

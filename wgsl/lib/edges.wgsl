@@ -32,3 +32,66 @@ fn catmull_rom(t: f32) -> vec4f {
         0.5 * t3 - 0.5 * t2,
     );
 }
+
+// What follows fills pixels beyond a picture's edge without branches: rasterisers on the CPU take both ways of each.
+
+// All pixels the same.
+fn strip_of(color: vec4f) -> Strip {
+    return Strip(color, color, color, color);
+}
+
+fn run_of(color: vec4f) -> Run {
+    return Run(strip_of(color), strip_of(color), strip_of(color), strip_of(color));
+}
+
+fn strip_select(strip: Strip, other: Strip, take_other: bool) -> Strip {
+    return Strip(
+        select(strip.a, other.a, take_other),
+        select(strip.b, other.b, take_other),
+        select(strip.c, other.c, take_other),
+        select(strip.d, other.d, take_other),
+    );
+}
+
+fn run_select(run: Run, other: Run, take_other: bool) -> Run {
+    return Run(
+        strip_select(run.a, other.a, take_other),
+        strip_select(run.b, other.b, take_other),
+        strip_select(run.c, other.c, take_other),
+        strip_select(run.d, other.d, take_other),
+    );
+}
+
+// Pixels behind the one of index `last` repeat it; `before` is the pixel to the left, in case it lies there.
+fn strip_clamped(strip: Strip, before: vec4f, last: i32) -> Strip {
+    let a = select(strip.a, before, last < 0);
+    let b = select(strip.b, a, last < 1);
+    let c = select(strip.c, b, last < 2);
+    return Strip(a, b, c, select(strip.d, c, last < 3));
+}
+
+fn run_clamped(run: Run, before: vec4f, last: i32) -> Run {
+    let a = strip_clamped(run.a, before, last);
+    let b = strip_clamped(run.b, a.d, last - 4);
+    let c = strip_clamped(run.c, b.d, last - 8);
+    return Run(a, b, c, strip_clamped(run.d, c.d, last - 12));
+}
+
+// Pixels behind the one of index `last` become `color`.
+fn strip_filled(strip: Strip, color: vec4f, last: i32) -> Strip {
+    return Strip(
+        select(strip.a, color, last < 0),
+        select(strip.b, color, last < 1),
+        select(strip.c, color, last < 2),
+        select(strip.d, color, last < 3),
+    );
+}
+
+fn run_filled(run: Run, color: vec4f, last: i32) -> Run {
+    return Run(
+        strip_filled(run.a, color, last),
+        strip_filled(run.b, color, last - 4),
+        strip_filled(run.c, color, last - 8),
+        strip_filled(run.d, color, last - 12),
+    );
+}

@@ -1,3 +1,8 @@
+// Runs of sixteen pixels in a row of packed pixels.
+fn runs_in(width: u32) -> u32 {
+    return (width + 15u) / 16u;
+}
+
 // Integers and halfs in words, four samples at a time.
 fn unpack_bytes(word: u32) -> vec4f {
     return vec4f(vec4u(word, word >> 8u, word >> 16u, word >> 24u) & vec4u(255u)) * (1.0 / 255.0);
@@ -37,4 +42,8 @@ fn pack_halfs(value: vec4f) -> vec2u {
         float_to_half(value.x) | (float_to_half(value.y) << 16u),
         float_to_half(value.z) | (float_to_half(value.w) << 16u),
     );
+}
+
+fn pack_floats(value: vec4f) -> vec4u {
+    return bitcast<vec4u>(sanitize(value));
 }

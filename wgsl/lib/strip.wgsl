@@ -1,4 +1,4 @@
-// Four neighbouring pixels of a row: what one invocation makes.
+// Four neighbouring pixels of a row.
 struct Strip {
     a: vec4f,
     b: vec4f,
@@ -7,11 +7,26 @@ struct Strip {
 }
 
 // Four strips below each other.
-struct Block {
+struct Column {
     r0: Strip,
     r1: Strip,
     r2: Strip,
     r3: Strip,
+}
+
+// Four strips side by side.
+struct Run {
+    a: Strip,
+    b: Strip,
+    c: Strip,
+    d: Strip,
+}
+
+// A run and those on both sides of it.
+struct Wide {
+    left: Run,
+    middle: Run,
+    right: Run,
 }
 
 // first * x + second * y + third * z + fourth * w, pixel by pixel.
@@ -26,6 +41,17 @@ fn strip_sum(first: Strip, second: Strip, third: Strip, fourth: Strip, weights: 
 
 fn strip_add(first: Strip, second: Strip) -> Strip {
     return Strip(first.a + second.a, first.b + second.b, first.c + second.c, first.d + second.d);
+}
+
+// What a strip of inputs adds to a strip of weighted sums. `high` is the four weights by which the first output takes the
+// inputs, `low` the four before them.
+fn strip_correlate(sum: Strip, input: Strip, low: vec4f, high: vec4f) -> Strip {
+    return Strip(
+        sum.a + (input.a * high.x + input.b * high.y + input.c * high.z + input.d * high.w),
+        sum.b + (input.a * low.w + input.b * high.x + input.c * high.y + input.d * high.z),
+        sum.c + (input.a * low.z + input.b * low.w + input.c * high.x + input.d * high.y),
+        sum.d + (input.a * low.y + input.b * low.z + input.c * low.w + input.d * high.x),
+    );
 }
 
 fn strip_scale(strip: Strip, factor: f32) -> Strip {

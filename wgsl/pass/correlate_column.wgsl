@@ -1,14 +1,14 @@
 // Weighted sum down a column: four strips below each other share each read.
-fn GATHER(x: i32, y: i32) -> Block {
-    var sum = Block();
+fn GATHER(x: i32, y: i32) -> Column {
+    var sum = Column();
     var low = vec4f(0.0);
     for (var quad = 0; quad < QUADS; quad += 1) {
         let high = WEIGHTS(u32(quad));
         let top = y - REACH + quad * 4;
-        let s0 = EDGE_STRIP(x, top);
-        let s1 = EDGE_STRIP(x, top + 1);
-        let s2 = EDGE_STRIP(x, top + 2);
-        let s3 = EDGE_STRIP(x, top + 3);
+        let s0 = EDGE_ROW(x, top);
+        let s1 = EDGE_ROW(x, top + 1);
+        let s2 = EDGE_ROW(x, top + 2);
+        let s3 = EDGE_ROW(x, top + 3);
         sum.r0 = strip_add(sum.r0, strip_sum(s0, s1, s2, s3, high));
         sum.r1 = strip_add(sum.r1, strip_sum(s0, s1, s2, s3, vec4f(low.w, high.xyz)));
         sum.r2 = strip_add(sum.r2, strip_sum(s0, s1, s2, s3, vec4f(low.zw, high.xy)));

@@ -1,17 +1,24 @@
-// Change of width. The table holds, for each output column, its first source column, then its weights in fours.
-fn GATHER_pixel(x: i32, y: i32) -> vec4f {
-    let base = u32(min(x, SIZE - 1)) * ENTRIES;
+// Change of width. Four neighbouring outputs share each read: the table holds, for each strip of outputs, its first source
+// column, then for every four source columns the weights by which each of the outputs takes them.
+fn GATHER(x: i32, y: i32) -> Strip {
+    let base = u32(min(x / 4, STRIPS - 1)) * ENTRIES;
     let start = i32(TABLE(base).x);
-    var sum = vec4f(0.0);
+    var sum = Strip();
     for (var quad = 0; quad < QUADS; quad += 1) {
-        let weights = TABLE(base + 1u + u32(quad));
         let left = start + quad * 4;
-        sum += EDGE(vec2i(left, y)) * weights.x + EDGE(vec2i(left + 1, y)) * weights.y
-            + EDGE(vec2i(left + 2, y)) * weights.z + EDGE(vec2i(left + 3, y)) * weights.w;
+        let s0 = EDGE(vec2i(left, y));
+        let s1 = EDGE(vec2i(left + 1, y));
+        let s2 = EDGE(vec2i(left + 2, y));
+        let s3 = EDGE(vec2i(left + 3, y));
+        let first = base + 1u + u32(quad) * 4u;
+        let a = TABLE(first);
+        let b = TABLE(first + 1u);
+        let c = TABLE(first + 2u);
+        let d = TABLE(first + 3u);
+        sum.a += s0 * a.x + s1 * a.y + s2 * a.z + s3 * a.w;
+        sum.b += s0 * b.x + s1 * b.y + s2 * b.z + s3 * b.w;
+        sum.c += s0 * c.x + s1 * c.y + s2 * c.z + s3 * c.w;
+        sum.d += s0 * d.x + s1 * d.y + s2 * d.z + s3 * d.w;
     }
     return sum;
-}
-
-fn GATHER(x: i32, y: i32) -> Strip {
-    return Strip(GATHER_pixel(x, y), GATHER_pixel(x + 1, y), GATHER_pixel(x + 2, y), GATHER_pixel(x + 3, y));
 }

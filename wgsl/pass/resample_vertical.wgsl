@@ -1,16 +1,16 @@
 // Change of height: the weights of a row are those of all its pixels. The table holds, for each output row, its first
 // source row, then its weights in fours.
 fn GATHER(x: i32, y: i32) -> Strip {
-    let base = u32(min(y, SIZE - 1)) * ENTRIES;
+    let base = u32(min(y, ROWS - 1)) * ENTRIES;
     let start = i32(TABLE(base).x);
     var sum = Strip();
     for (var quad = 0; quad < QUADS; quad += 1) {
         let weights = TABLE(base + 1u + u32(quad));
         let top = start + quad * 4;
-        let s0 = EDGE_STRIP(x, top);
-        let s1 = EDGE_STRIP(x, top + 1);
-        let s2 = EDGE_STRIP(x, top + 2);
-        let s3 = EDGE_STRIP(x, top + 3);
+        let s0 = EDGE_ROW(x, top);
+        let s1 = EDGE_ROW(x, top + 1);
+        let s2 = EDGE_ROW(x, top + 2);
+        let s3 = EDGE_ROW(x, top + 3);
         sum = strip_add(sum, strip_sum(s0, s1, s2, s3, weights));
     }
     return sum;

@@ -1,0 +1,355 @@
+//! Steps that read a neighbourhood: functions that make a block of their outputs at once, so that neighbouring outputs
+//! share reads.
+
+use super::{Block, Generator, substitute};
+use crate::error::{Error, Result};
+use crate::graph::lower::Value;
+use crate::op::{Axis, Interpolation, Kernel, ResampleWeights, Step, Taps};
+use crate::plan::holds_weights;
+use crate::plan::recording::{RUN, STRIP};
+use std::fmt::Write;
+
+/// Strips that a run of outputs reads through `wide_N` at most, beyond its own four. Longer rows are read in a loop.
+const WIDE_QUADS: u32 = 5;
+
+impl Generator<'_> {
+    /// `gather_N(x, y)`: the block of outputs of a step that reads a neighbourhood.
+    pub(super) fn gather(&mut self, value: Value, block: Block) -> Result<()> {
+        let id = value.0;
+        let gather = block.gatherer(value);
+        if self.has(&gather) {
+            return Ok(());
+        }
+        self.edge(value)?;
+        let node = self.graph.node(value);
+        let mut names: Vec<(&str, String)> = vec![
+            ("GATHER", gather.clone()),
+            ("GATHER_pixel", format!("gather_pixel_{id}")),
+            ("EDGE", format!("edge_{id}")),
+            ("EDGE_STRIP", format!("edge_strip_{id}")),
+            ("EDGE_ROW", format!("edge_row_{id}")),
+            ("EDGE_RUN", format!("edge_run_{id}")),
+        ];
+        let text = match &node.step {
+            Step::Correlate { taps, .. } => {
+                let line = Line::of(taps, block);
+                self.weights(id, taps, &line);
+                names.push(("WEIGHTS", format!("weights_{id}")));
+                names.push(("QUADS", line.quads.to_string()));
+                names.push(("REACH", line.reach.to_string()));
+                names.push(("HEIGHT", taps.height.to_string()));
+                names.push(("ANCHOR", taps.anchor[1].to_string()));
+                match (taps.width, block) {
+                    (1, Block::Column) => {
+                        self.edge_row(value)?;
+                        include_str!("../../../wgsl/pass/correlate_column.wgsl")
+                    }
+                    (1, _) => {
+                        self.edge_row(value)?;
+                        include_str!("../../../wgsl/pass/correlate_column_single.wgsl")
+                    }
+                    (_, Block::Run) if line.lead == 0 => {
+                        self.wide(value)?;
+                        let text = short_run(id, taps, &line);
+                        self.add(&gather, text);
+                        return Ok(());
+                    }
+                    (_, Block::Run) => {
+                        self.edge_run(value)?;
+                        names.push(("PARTS", (line.quads / 4 - 1).to_string()));
+                        include_str!("../../../wgsl/pass/correlate_long_run.wgsl")
+                    }
+                    _ => {
+                        self.edge_strip(value)?;
+                        include_str!("../../../wgsl/pass/correlate_rows.wgsl")
+                    }
+                }
+            }
+            Step::Window { kernel, radius, .. } if block == Block::Run => {
+                self.wide(value)?;
+                let text = self.window_run(value, kernel, *radius)?;
+                self.add(&gather, text);
+                return Ok(());
+            }
+            Step::Window { kernel, radius, .. } => {
+                let text = self.window(value, kernel, *radius)?;
+                self.add(&gather, text);
+                return Ok(());
+            }
+            Step::WeightedMean { kernel, radius, .. } => {
+                let given =
+                    [("sample", "sample".into()), ("center", "center".into()), ("offset", "offset".to_string())];
+                let call = self.call(value, kernel, &given, "vec2i(x, y)")?;
+                let weight = format!(
+                    "fn weight_{id}(sample: vec4f, center: vec4f, offset: vec2f, x: i32, y: i32) -> f32 {{\n    \
+                     return {call};\n}}"
+                );
+                self.add(&format!("weight_{id}"), weight);
+                names.push(("WEIGHT", format!("weight_{id}")));
+                names.push(("RADIUS", radius.to_string()));
+                include_str!("../../../wgsl/pass/weighted_mean.wgsl")
+            }
+            Step::Resample { axis: Axis::Horizontal, weights, .. } => {
+                let (entries, quads) = strip_table(weights);
+                self.table_function(id, &entries);
+                names.push(("TABLE", format!("table_{id}")));
+                names.push(("QUADS", quads.to_string()));
+                names.push(("ENTRIES", format!("{}u", 1 + quads * STRIP)));
+                names.push(("STRIPS", weights.output.div_ceil(STRIP).to_string()));
+                include_str!("../../../wgsl/pass/resample_horizontal.wgsl")
+            }
+            Step::Resample { axis: Axis::Vertical, weights, .. } => {
+                self.edge_row(value)?;
+                let (entries, quads) = row_table(weights);
+                self.table_function(id, &entries);
+                names.push(("TABLE", format!("table_{id}")));
+                names.push(("QUADS", quads.to_string()));
+                names.push(("ENTRIES", format!("{}u", 1 + quads)));
+                names.push(("ROWS", weights.output.to_string()));
+                include_str!("../../../wgsl/pass/resample_vertical.wgsl")
+            }
+            Step::Warp { kernel, interpolation, .. } => {
+                let call = self.call(value, kernel, &[], "vec2i(x, y)")?;
+                let source_text = format!("fn source_of_{id}(x: i32, y: i32) -> vec2f {{\n    return {call};\n}}");
+                self.add(&format!("source_of_{id}"), source_text);
+                names.push(("SOURCE", format!("source_of_{id}")));
+                let text = match interpolation {
+                    Interpolation::Nearest => include_str!("../../../wgsl/pass/warp_nearest.wgsl"),
+                    Interpolation::Bilinear => include_str!("../../../wgsl/pass/warp_bilinear.wgsl"),
+                    Interpolation::Bicubic => include_str!("../../../wgsl/pass/warp_bicubic.wgsl"),
+                };
+                self.add(&format!("gather_pixel_{id}"), substitute(text, &names));
+                let pixels: Vec<String> = (0..4).map(|index| format!("gather_pixel_{id}(x + {index}, y)")).collect();
+                let text =
+                    format!("fn {gather}(x: i32, y: i32) -> Strip {{\n    return Strip({});\n}}", pixels.join(", "));
+                self.add(&gather, text);
+                return Ok(());
+            }
+            Step::Remap { .. } => {
+                self.remap(value)?;
+                let pixels: Vec<String> = (0..block.pixels().len())
+                    .map(|index| format!("edge_{id}(remap_{id}(vec2i(x + {index}, y)))"))
+                    .collect();
+                let text = format!(
+                    "fn {gather}(x: i32, y: i32) -> {} {{\n    return {};\n}}",
+                    block.row_type(),
+                    block.row(&pixels)
+                );
+                self.add(&gather, text);
+                return Ok(());
+            }
+            _ => return Err(Error::BadGraph(format!("{} reads no neighbourhood", node.label))),
+        };
+        self.add(&gather, substitute(text, &names));
+        Ok(())
+    }
+
+    /// Weights of a correlation in fours along its moving axis, as the skeletons read them.
+    fn weights(&mut self, id: usize, taps: &Taps, line: &Line) {
+        let mut entries = vec![[0.0; 4]; (line.lines * line.quads) as usize];
+        for (weights, row) in taps.weights.chunks(line.length as usize).zip(entries.chunks_mut(line.quads as usize)) {
+            let first = line.lead * 4 + line.reach - line.anchor;
+            row.as_flattened_mut()
+                .iter_mut()
+                .skip(first as usize)
+                .zip(weights)
+                .for_each(|(place, weight)| *place = *weight);
+        }
+        let name = format!("weights_{id}");
+        if holds_weights(taps) {
+            let words = entries.iter().flatten().map(|weight| weight.to_bits()).collect();
+            self.field(&name, &format!("array<vec4f, {}>", entries.len()), words);
+            self.add(&name, format!("fn {name}(index: u32) -> vec4f {{\n    return uniforms.{name}[index];\n}}"));
+        } else {
+            self.table_function(id, &entries);
+            self.add(&name, format!("fn {name}(index: u32) -> vec4f {{\n    return table_{id}(index);\n}}"));
+        }
+    }
+
+    /// A small window for a run of outputs: rows are read once for all sixteen.
+    fn window_run(&mut self, value: Value, kernel: &Kernel, radius: u32) -> Result<String> {
+        let id = value.0;
+        let radius = radius as i32;
+        let mut text = format!("fn gather_{id}(x: i32, y: i32) -> Run {{\n");
+        for row in -radius..=radius {
+            let _ = writeln!(text, "    let row_{} = wide_{id}(x, y + {row});", row + radius); // cannot fail
+        }
+        let mut pixels = Vec::new();
+        for output in 0..RUN as i32 {
+            let mut entries = Vec::new();
+            for row in 0..=2 * radius {
+                for column in -radius..=radius {
+                    entries.push(format!("row_{row}.{}", wide_pixel(output + column)));
+                }
+            }
+            let window = format!("array<vec4f, {}>({})", entries.len(), entries.join(", "));
+            pixels.push(self.call(value, kernel, &[("window", window)], &format!("vec2i(x + {output}, y)"))?);
+        }
+        let _ = write!(text, "    return {};\n}}", Block::Run.row(&pixels));
+        Ok(text)
+    }
+
+    /// A small window in registers: rows are read once for four neighbouring outputs.
+    fn window(&mut self, value: Value, kernel: &Kernel, radius: u32) -> Result<String> {
+        let id = value.0;
+        let side = 2 * radius + 1;
+        let radius = radius as i32;
+        let packed = self.graph.node(value).inputs.first().is_some_and(|input| self.is_packed(*input));
+        let mut text = format!("fn gather_{id}(x: i32, y: i32) -> Strip {{\n");
+        if packed {
+            self.edge_strip(value)?;
+        }
+        for row in 0..side as i32 {
+            let y = row - radius;
+            if packed {
+                for (name, shift) in [("left", -4), ("middle", 0), ("right", 4)] {
+                    let _ = writeln!(text, "    let {name}_{row} = edge_strip_{id}(x + {shift}, y + {y});");
+                }
+            } else {
+                for column in 0..side as i32 + 3 {
+                    let _ = writeln!(
+                        text,
+                        "    let p_{row}_{column} = edge_{id}(vec2i(x + {}, y + {y}));",
+                        column - radius
+                    );
+                }
+            }
+        }
+        let pixel = |row: i32, column: i32| {
+            if !packed {
+                return format!("p_{row}_{column}");
+            }
+            // `column` counts from `radius` before x; radii are at most four, so three strips hold it.
+            let place = column - radius + 4;
+            let strip = ["left", "middle", "right"].get((place / 4) as usize).copied().unwrap_or("right");
+            let member = ["a", "b", "c", "d"].get((place % 4) as usize).copied().unwrap_or("d");
+            format!("{strip}_{row}.{member}")
+        };
+        let mut results = Vec::new();
+        for output in 0..4 {
+            let mut entries = Vec::new();
+            for row in 0..side as i32 {
+                for column in 0..side as i32 {
+                    entries.push(pixel(row, column + output));
+                }
+            }
+            let window = format!("array<vec4f, {}>({})", side * side, entries.join(", "));
+            let call = self.call(value, kernel, &[("window", window)], &format!("vec2i(x + {output}, y)"))?;
+            results.push(call);
+        }
+        let _ = write!(text, "    return Strip(\n        {},\n    );\n}}", results.join(",\n        "));
+        Ok(text)
+    }
+}
+
+/// How the weights of a correlation stand in fours along its moving axis.
+struct Line {
+    /// Weights in a line, and the one that meets the output's own pixel.
+    length: u32,
+    anchor: u32,
+    /// Number of lines.
+    lines: u32,
+    /// Fours in a line, padded with zeros.
+    quads: u32,
+    /// How far before the output the first four after the lead lie.
+    reach: u32,
+    /// Fours of zeros before.
+    lead: u32,
+}
+
+impl Line {
+    fn of(taps: &Taps, block: Block) -> Line {
+        let (length, anchor, lines) = match taps.width {
+            1 => (taps.height, taps.anchor[1], 1),
+            _ => (taps.width, taps.anchor[0], taps.height),
+        };
+        // A single row of outputs needs no alignment down a column; otherwise reads start at multiples of four, and the
+        // last of four outputs needs three more.
+        let single = taps.width == 1 && block != Block::Column;
+        let (unit, extra) = if single { (1, 0) } else { (STRIP, STRIP - 1) };
+        let reach = anchor.next_multiple_of(unit);
+        let quads = (reach - anchor + length + extra).div_ceil(4);
+        if block == Block::Run && !single && (quads > WIDE_QUADS || reach > RUN) {
+            // Read in whole runs; the last strip of outputs needs three more strips than the first.
+            let reach = anchor.next_multiple_of(RUN);
+            let parts = ((reach - anchor + length + extra).div_ceil(4) + 3).div_ceil(4);
+            return Line { length, anchor, lines, quads: parts * 4 + 4, reach, lead: 4 };
+        }
+        Line { length, anchor, lines, quads, reach, lead: 0 }
+    }
+}
+
+/// Weighted sum over rows for a run of outputs, each row read as a whole with what lies on both sides.
+fn short_run(id: usize, taps: &Taps, line: &Line) -> String {
+    let quads = line.quads;
+    let mut text = format!(
+        "fn gather_{id}(x: i32, y: i32) -> Run {{\n    var sum = Run();\n    \
+         for (var row = 0; row < {}; row += 1) {{\n        let input = wide_{id}(x, y + row - {});\n        \
+         let w0 = vec4f(0.0);\n",
+        taps.height, taps.anchor[1]
+    );
+    // Writing to a String cannot fail.
+    for quad in 0..quads {
+        let _ = writeln!(text, "        let w{} = weights_{id}(u32(row) * {quads}u + {quad}u);", quad + 1);
+    }
+    for (output, strip) in ["a", "b", "c", "d"].iter().enumerate() {
+        for quad in 0..quads {
+            let input = wide_strip(output as i32 + quad as i32 - (line.reach / STRIP) as i32);
+            let _ = writeln!(
+                text,
+                "        sum.{strip} = strip_correlate(sum.{strip}, input.{input}, w{quad}, w{});",
+                quad + 1
+            );
+        }
+    }
+    text + "    }\n    return sum;\n}"
+}
+
+/// Member of a `Wide` that is the strip of this index, counted from its middle run.
+fn wide_strip(index: i32) -> String {
+    let runs = ["left", "middle", "right"];
+    let run = runs.get((index + 4).div_euclid(4) as usize).copied().unwrap_or("right"); // callers stay within
+    format!("{run}.{}", ["a", "b", "c", "d"][index.rem_euclid(4) as usize])
+}
+
+/// Member of a `Wide` that is the pixel of this index, counted from its middle run.
+fn wide_pixel(index: i32) -> String {
+    format!("{}.{}", wide_strip(index.div_euclid(4)), ["a", "b", "c", "d"][index.rem_euclid(4) as usize])
+}
+
+/// For each output row: its first source row, then its weights in fours. Returns the entries and the fours of a row.
+fn row_table(weights: &ResampleWeights) -> (Vec<[f32; 4]>, u32) {
+    let quads = weights.taps.div_ceil(4);
+    let mut entries = Vec::with_capacity(weights.start.len() * (quads as usize + 1));
+    for (start, weights) in weights.start.iter().zip(weights.weights.chunks(weights.taps as usize)) {
+        entries.push([*start as f32, 0.0, 0.0, 0.0]);
+        let mut row = vec![[0.0; 4]; quads as usize];
+        row.as_flattened_mut().iter_mut().zip(weights).for_each(|(place, weight)| *place = *weight);
+        entries.extend(row);
+    }
+    (entries, quads)
+}
+
+/// For each strip of output columns: the first source column of all four, then for every four source columns the weights by
+/// which each of the outputs takes them. Returns the entries and how many times four source columns a strip reads.
+fn strip_table(weights: &ResampleWeights) -> (Vec<[f32; 4]>, u32) {
+    let taps = weights.taps as usize;
+    let strips = || weights.start.chunks(STRIP as usize).zip(weights.weights.chunks(STRIP as usize * taps));
+    let first = |starts: &[i32]| starts.iter().copied().min().unwrap_or(0);
+    let span = |starts: &[i32]| starts.iter().map(|start| start.abs_diff(first(starts))).max().unwrap_or(0);
+    let quads = (strips().map(|(starts, _)| span(starts)).max().unwrap_or(0) + weights.taps).div_ceil(4);
+    let mut entries = Vec::new();
+    for (starts, weights) in strips() {
+        let first = first(starts);
+        entries.push([first as f32, 0.0, 0.0, 0.0]);
+        let begin = entries.len();
+        entries.resize(begin + (quads * STRIP) as usize, [0.0; 4]);
+        for (output, (start, weights)) in starts.iter().zip(weights.chunks(taps)).enumerate() {
+            for (place, weight) in (start.abs_diff(first) as usize..).zip(weights) {
+                // Within: the span and the taps are what `quads` was counted from.
+                entries[begin + place / 4 * STRIP as usize + output][place % 4] = *weight;
+            }
+        }
+    }
+    (entries, quads)
+}
