@@ -115,9 +115,11 @@ impl Slot {
     pub(super) fn new(gpu: &Gpu, program: &Program, shared: &Shared) -> Result<Slot> {
         let recording = &program.recording;
         let storage = wgpu::BufferUsages::STORAGE;
-        let source = |(index, layout): (usize, &crate::plan::recording::PackedLayout)| {
-            Inlet::new(gpu, "source", layout.size(), storage, shared.sources.get(index).cloned())
-        };
+        let source =
+            |(index, layout): (usize, &crate::plan::recording::PackedLayout)| match shared.source_textures.get(index) {
+                Some(words) => Inlet::to_texture(gpu, *layout, Arc::clone(words)),
+                None => Inlet::new(gpu, "source", layout.size(), storage, shared.sources.get(index).cloned()),
+            };
         let mut pictures = shared.pictures.iter().cloned();
         let output = |output: &OutputLayout| {
             let device = match output {
@@ -215,6 +217,9 @@ impl Slot {
                     None => return Err(missing("table", index)),
                 },
                 Resource::Source(number) => at(&self.sources, number)?.buffer().as_entire_binding(),
+                Resource::SourceTexture(number) => {
+                    wgpu::BindingResource::TextureView(&at(&shared.source_textures, number)?.view)
+                }
                 Resource::Output(number) => at(&self.outputs, number)?.buffer().as_entire_binding(),
                 Resource::Buffer(number) | Resource::BufferWrite(number) => {
                     at(&shared.buffers, number)?.as_entire_binding()

@@ -11,6 +11,7 @@ use super::frame::Waiting;
 use super::status::{Status, count};
 use crate::error::{Error, Result};
 use crate::image::Image;
+use crate::op::Extent;
 use crate::plan::recording::{PackedLayout, TexelFormat, TextureLayout};
 
 /// The open device, for the worker's use alone.
@@ -52,6 +53,31 @@ impl Gpu {
             mapped_at_creation: mapped,
         })
     }
+
+    /// A texture, counted.
+    fn texture(
+        &self,
+        label: &str,
+        extent: Extent,
+        format: wgpu::TextureFormat,
+        usage: wgpu::TextureUsages,
+    ) -> wgpu::Texture {
+        count(&self.status.tally.textures);
+        self.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some(label),
+            size: size_of_extent(extent),
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format,
+            usage,
+            view_formats: &[],
+        })
+    }
+}
+
+fn size_of_extent(extent: Extent) -> wgpu::Extent3d {
+    wgpu::Extent3d { width: extent.width, height: extent.height, depth_or_array_layers: 1 }
 }
 
 /// Resources that programs share: the n-th of a layout in one program is the n-th of that layout in all others. They live
@@ -60,28 +86,31 @@ impl Gpu {
 pub(super) struct SharedPool {
     textures: HashMap<TextureLayout, Vec<Weak<wgpu::TextureView>>>,
     buffers: HashMap<u64, Vec<Weak<wgpu::Buffer>>>,
+    words: HashMap<Extent, Vec<Weak<Words>>>,
+}
+
+/// A texture that holds four words of a packed picture in each texel.
+pub(super) struct Words {
+    texture: wgpu::Texture,
+    pub(super) view: wgpu::TextureView,
 }
 
 impl SharedPool {
     /// A view of each texture.
     pub(super) fn textures(&mut self, gpu: &Gpu, layouts: &[TextureLayout]) -> Vec<Arc<wgpu::TextureView>> {
         take(&mut self.textures, layouts.iter().copied(), |layout| {
-            count(&gpu.status.tally.textures);
-            let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-                label: Some("between passes"),
-                size: wgpu::Extent3d {
-                    width: layout.extent.width,
-                    height: layout.extent.height,
-                    depth_or_array_layers: 1,
-                },
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format: texture_format(layout.format),
-                usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::STORAGE_BINDING,
-                view_formats: &[],
-            });
+            let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::STORAGE_BINDING;
+            let texture = gpu.texture("between passes", layout.extent, texture_format(layout.format), usage);
             texture.create_view(&wgpu::TextureViewDescriptor::default())
+        })
+    }
+
+    /// A texture for the words of each source.
+    pub(super) fn words(&mut self, gpu: &Gpu, texels: impl Iterator<Item = Extent>) -> Vec<Arc<Words>> {
+        let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
+        take(&mut self.words, texels, |extent| {
+            let texture = gpu.texture("source", extent, wgpu::TextureFormat::Rgba32Uint, usage);
+            Words { view: texture.create_view(&wgpu::TextureViewDescriptor::default()), texture }
         })
     }
 
@@ -127,10 +156,25 @@ pub(super) fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
     }
 }
 
+/// Where kernels read what the host wrote.
+enum Place {
+    /// In the host's own memory.
+    Host,
+    /// In a copy.
+    Buffer(Arc<wgpu::Buffer>),
+    /// In a copy of a picture's words.
+    Texture(Arc<Words>),
+}
+
+/// Bytes from one row to the next where rows are copied to a texture, as WebGPU demands of such copies.
+fn texture_stride(layout: PackedLayout) -> u64 {
+    layout.stride().next_multiple_of(u64::from(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT))
+}
+
 /// Memory that the host writes and kernels read. Mapped whenever its frame is not in flight.
 pub(super) struct Inlet {
     host: wgpu::Buffer,
-    device: Option<Arc<wgpu::Buffer>>,
+    device: Place,
     /// Ranges written since the last frame.
     written: Vec<std::ops::Range<u64>>,
     mapped: bool,
@@ -149,13 +193,24 @@ impl Inlet {
         let host_usage = if gpu.mappable { usage } else { wgpu::BufferUsages::COPY_SRC };
         let host = gpu.buffer(label, size, wgpu::BufferUsages::MAP_WRITE | host_usage, true);
         let own = || Arc::new(gpu.buffer(label, size, usage | wgpu::BufferUsages::COPY_DST, false));
-        let device = (!gpu.mappable).then(|| device.unwrap_or_else(own));
+        let device = if gpu.mappable { Place::Host } else { Place::Buffer(device.unwrap_or_else(own)) };
         Inlet { host, device, written: Vec::new(), mapped: true }
     }
 
-    /// The buffer that kernels read.
+    /// For a picture that kernels read from a texture of words.
+    pub(super) fn to_texture(gpu: &Gpu, layout: PackedLayout, words: Arc<Words>) -> Inlet {
+        let size = texture_stride(layout) * u64::from(layout.extent.height);
+        let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+        let host = gpu.buffer("source", size, usage, true);
+        Inlet { host, device: Place::Texture(words), written: Vec::new(), mapped: true }
+    }
+
+    /// The buffer that kernels read, unless it is a texture.
     pub(super) fn buffer(&self) -> &wgpu::Buffer {
-        self.device.as_deref().unwrap_or(&self.host)
+        match &self.device {
+            Place::Buffer(buffer) => buffer,
+            Place::Host | Place::Texture(_) => &self.host,
+        }
     }
 
     /// Copies `bytes` to `offset`; both whole words.
@@ -169,6 +224,10 @@ impl Inlet {
     /// Copies a picture, its rows spread to the device's stride. What lies between rows stays as it was.
     pub(super) fn write_image(&mut self, image: &Image, layout: PackedLayout) -> Result<()> {
         let size = self.host.size();
+        let stride = match self.device {
+            Place::Texture(_) => texture_stride(layout),
+            Place::Host | Place::Buffer(_) => layout.stride(),
+        };
         let mut view = self.host.slice(..).get_mapped_range_mut().map_err(map_error)?;
         // Checked against the mapped range, so that neither a wrong layout nor a picture whose memory changes its length
         // can panic.
@@ -177,10 +236,10 @@ impl Inlet {
                 view.slice(start as usize..start as usize + bytes.len()).copy_from_slice(bytes);
             }
         };
-        if image.stride() as u64 == layout.stride() {
+        if image.stride() as u64 == stride {
             copy(0, image.bytes());
         } else {
-            image.view().rows().zip(0_u64..).for_each(|(row, y)| copy(y * layout.stride(), row));
+            image.view().rows().zip(0_u64..).for_each(|(row, y)| copy(y * stride, row));
         }
         drop(view);
         self.written.push(0..size);
@@ -191,15 +250,27 @@ impl Inlet {
     pub(super) fn release(&mut self, encoder: &mut wgpu::CommandEncoder) {
         match &self.device {
             // Nothing new: the device has its copy, and the host memory can stay mapped.
-            Some(_) if self.written.is_empty() => return,
-            Some(device) => {
+            Place::Buffer(_) | Place::Texture(_) if self.written.is_empty() => return,
+            Place::Buffer(device) => {
                 self.host.unmap();
                 for range in self.written.drain(..) {
                     let length = (range.end - range.start).next_multiple_of(4);
                     encoder.copy_buffer_to_buffer(&self.host, range.start, device, range.start, length);
                 }
             }
-            None => self.host.unmap(),
+            Place::Texture(words) => {
+                self.host.unmap();
+                let size = words.texture.size();
+                let stride = (self.host.size() / u64::from(size.height)) as u32; // a row is far below 2^32 bytes
+                let layout =
+                    wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(stride), rows_per_image: None };
+                encoder.copy_buffer_to_texture(
+                    wgpu::TexelCopyBufferInfo { buffer: &self.host, layout },
+                    words.texture.as_image_copy(),
+                    size,
+                );
+            }
+            Place::Host => self.host.unmap(),
         }
         self.written.clear();
         self.mapped = false;

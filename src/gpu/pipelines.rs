@@ -20,6 +20,7 @@ enum Binding {
     Read,
     Write,
     Texture,
+    Words,
     TextureWrite(TexelFormat),
 }
 
@@ -101,6 +102,7 @@ fn binding(resource: Resource, textures: &[TextureLayout]) -> Binding {
         Resource::Table | Resource::Source(_) | Resource::Buffer(_) => Binding::Read,
         Resource::Output(_) | Resource::BufferWrite(_) => Binding::Write,
         Resource::Texture(_) => Binding::Texture,
+        Resource::SourceTexture(_) => Binding::Words,
         // A number out of range is refused before this is asked.
         Resource::TextureWrite(index) => {
             Binding::TextureWrite(textures.get(index).map_or(TexelFormat::Rgba16Float, |layout| layout.format))
@@ -117,6 +119,11 @@ fn entry(index: u32, binding: Binding) -> wgpu::BindGroupLayoutEntry {
         Binding::Texture => wgpu::BindingType::Texture {
             // No sampler ever, so that float textures need no filtering feature.
             sample_type: wgpu::TextureSampleType::Float { filterable: false },
+            view_dimension: wgpu::TextureViewDimension::D2,
+            multisampled: false,
+        },
+        Binding::Words => wgpu::BindingType::Texture {
+            sample_type: wgpu::TextureSampleType::Uint,
             view_dimension: wgpu::TextureViewDimension::D2,
             multisampled: false,
         },

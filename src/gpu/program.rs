@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::device::{DispatchData, FrameInput};
 use super::frame::{Begun, Slot};
-use super::memory::{Gpu, SharedPool};
+use super::memory::{Gpu, SharedPool, Words};
 use super::pipelines::{Pipeline, Pipelines};
 use super::schedule::{Schedule, WorkBounds, schedule};
 use crate::error::{Error, Result};
@@ -32,6 +32,8 @@ pub(super) struct Shared {
     pub(super) buffers: Vec<Arc<wgpu::Buffer>>,
     /// One per source, unless kernels read the host's memory.
     pub(super) sources: Vec<Arc<wgpu::Buffer>>,
+    /// One per source, if kernels read them as textures.
+    pub(super) source_textures: Vec<Arc<Words>>,
     /// One per output picture, unless kernels write the host's memory.
     pub(super) pictures: Vec<Arc<wgpu::Buffer>>,
 }
@@ -95,17 +97,22 @@ impl Program {
     fn share(&self, gpu: &Gpu, pool: &mut SharedPool) -> Shared {
         let recording = &self.recording;
         let pictures = recording.outputs.iter().filter(|output| matches!(output, OutputLayout::Picture(_)));
-        let (sources, pictures): (Vec<u64>, Vec<u64>) = match gpu.mappable {
+        let (mut sources, pictures): (Vec<u64>, Vec<u64>) = match gpu.mappable {
             true => (Vec::new(), Vec::new()),
             false => (
                 recording.sources.iter().map(|layout| layout.size()).collect(),
                 pictures.map(|layout| layout.size()).collect(),
             ),
         };
+        let mut source_textures = Vec::new();
+        if recording.source_textures {
+            sources.clear();
+            source_textures = pool.words(gpu, recording.sources.iter().map(|layout| layout.texels()));
+        }
         let mut all = pool.buffers(gpu, recording.buffers.iter().chain(&sources).chain(&pictures).copied());
         let pictures = all.split_off(recording.buffers.len() + sources.len());
         let sources = all.split_off(recording.buffers.len());
-        Shared { textures: pool.textures(gpu, &recording.textures), buffers: all, sources, pictures }
+        Shared { textures: pool.textures(gpu, &recording.textures), buffers: all, sources, source_textures, pictures }
     }
 }
 
@@ -134,7 +141,8 @@ fn check(recording: &Recording) -> Result<()> {
             let exists = match *resource {
                 Resource::Uniforms => index == 0,
                 Resource::Table => dispatch.table.is_some(),
-                Resource::Source(number) => number < recording.sources.len(),
+                Resource::Source(number) => !recording.source_textures && number < recording.sources.len(),
+                Resource::SourceTexture(number) => recording.source_textures && number < recording.sources.len(),
                 Resource::Output(number) => {
                     matches!(recording.outputs.get(number), Some(OutputLayout::Picture(_)))
                 }

@@ -129,6 +129,7 @@ fn recording() -> Recording {
     let table = Arc::new([[4.0; 4], [-8.0; 4]]);
     Recording {
         sources: vec![picture],
+        source_textures: false,
         outputs: vec![OutputLayout::Picture(picture), OutputLayout::Buffer { buffer: 0, length: 2 }],
         textures: vec![TextureLayout { extent, format: TexelFormat::Rgba16Float }],
         buffers: vec![32],

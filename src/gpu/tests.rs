@@ -82,6 +82,7 @@ fn flip(width: u32, height: u32) -> Recording {
     let strips = width.div_ceil(4);
     Recording {
         sources: vec![layout],
+        source_textures: false,
         outputs: vec![OutputLayout::Picture(layout)],
         textures: Vec::new(),
         buffers: Vec::new(),
@@ -151,6 +152,7 @@ fn table_and_histogram(width: u32, height: u32, table: Arc<[[f32; 4]]>) -> Recor
     use Resource::*;
     Recording {
         sources: vec![layout],
+        source_textures: false,
         outputs: vec![OutputLayout::Picture(layout), OutputLayout::Buffer { buffer: 0, length: 64 }],
         textures: vec![TextureLayout { extent: extent(strips, height), format: TexelFormat::Rgba8Unorm }],
         buffers: vec![1024],

@@ -9,7 +9,7 @@ pub static OPERATOR: Operator = Operator {
     name: "box-blur",
     group: Group::Filter,
     summary: "Blurs with the plain mean over a square",
-    details: "The mean of size x size pixels about each pixel, premultiplied, along columns, then rows. The side is odd, \
+    details: "The mean of size x size pixels about each pixel, premultiplied, along rows, then columns. The side is odd, \
               so that the square has a middle. OpenCV's blur with the same ksize; its border 'reflect_101' is \
               edge=mirror here.",
     inputs: IMAGE,
@@ -36,8 +36,8 @@ fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Resu
     }
     let edge = edge_from(arguments);
     let weights = vec![1.0 / size as f32; size as usize];
-    let columns = builder.correlate(inputs[0], Taps::line(Axis::Vertical, weights.clone()), edge);
-    Ok(builder.correlate(columns, Taps::line(Axis::Horizontal, weights), edge))
+    let rows = builder.correlate(inputs[0], Taps::line(Axis::Horizontal, weights.clone()), edge);
+    Ok(builder.correlate(rows, Taps::line(Axis::Vertical, weights), edge))
 }
 
 impl Node {

@@ -1,7 +1,7 @@
 //! gaussian-blur: a sampled Gaussian, separable; wide ones at a lower resolution.
 //!
 //! Up to [`DIRECT_SIGMA`] the kernel is sampled at the pixels, cut at three sigma and renormalised, and applied along
-//! columns, then rows. A wider blur is composed of three Gaussians whose variances add up: one that reads every `f`-th
+//! rows, then columns. A wider blur is composed of three Gaussians whose variances add up: one that reads every `f`-th
 //! pixel, one on the small picture, and one that brings it back to full size. A Gaussian of `0.8 f` lets through less
 //! than 1e-4 of what would alias at a spacing of `f`, so the result is that of the direct sum within the steps of 8-bit
 //! pixels, at a small part of its cost.
@@ -44,8 +44,8 @@ pub fn gaussian(builder: &mut Builder, input: Value, sigma: f32, edge: Edge) -> 
     }
     if sigma <= DIRECT_SIGMA {
         let weights = weights(sigma);
-        let columns = builder.correlate(input, Taps::line(Axis::Vertical, weights.clone()), edge);
-        return Ok(builder.correlate(columns, Taps::line(Axis::Horizontal, weights), edge));
+        let rows = builder.correlate(input, Taps::line(Axis::Horizontal, weights.clone()), edge);
+        return Ok(builder.correlate(rows, Taps::line(Axis::Vertical, weights), edge));
     }
     wide(builder, input, sigma, edge)
 }

@@ -9,6 +9,9 @@ use std::sync::Arc;
 pub struct Recording {
     /// Packed input pictures.
     pub sources: Vec<PackedLayout>,
+    /// Whether the words of the sources stand in textures, four in a texel, and kernels name them
+    /// [`Resource::SourceTexture`]; otherwise in buffers.
+    pub source_textures: bool,
     /// Packed output pictures and small buffers, in the order of the program's outputs.
     pub outputs: Vec<OutputLayout>,
     /// Textures between passes, each perhaps used for several values one after the other.
@@ -49,6 +52,12 @@ impl PackedLayout {
     /// Size of the device's buffer.
     pub fn size(self) -> u64 {
         self.stride() * u64::from(self.extent.height)
+    }
+
+    /// Width and height of a texture whose texels hold four words each.
+    pub fn texels(self) -> Extent {
+        // A row of a picture with a side of at most 65535 and 16 bytes a pixel is far below 2^32 words.
+        Extent { width: (self.stride() / 16) as u32, height: self.extent.height }
     }
 }
 
@@ -154,6 +163,8 @@ pub enum Resource {
     Table,
     /// `var<storage, read>` of an input picture.
     Source(usize),
+    /// `texture_2d<u32>` of an input picture: four of its words in a texel.
+    SourceTexture(usize),
     /// `var<storage, read_write>` of an output picture.
     Output(usize),
     /// `texture_2d<f32>`, read by integer loads.

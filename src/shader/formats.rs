@@ -56,29 +56,34 @@ fn quads_of_strip(channels: u32, strip: &str) -> Vec<String> {
     texts.iter().map(|text| text.replace('S', strip)).collect()
 }
 
-/// Functions that read a source bound as `buffer`, an array of vec4u: `strip_NAME(x, y) -> Strip`, `run_NAME(x, y) -> Run`
-/// and `read_NAME(at) -> vec4f`. `size` is an expression for its width and height as vec2u; `opaque` says that alpha is to
-/// be taken as one.
-pub fn source(name: &str, buffer: &str, size: &str, format: PixelFormat, opaque: bool) -> String {
+/// Functions that read a source bound as `source`, a texture of vec4u or an array of them: `strip_NAME(x, y) -> Strip`,
+/// `run_NAME(x, y) -> Run` and `read_NAME(at) -> vec4f`. `size` is an expression for its width and height as vec2u; `opaque`
+/// says that alpha is to be taken as one.
+pub fn source(name: &str, source: &str, texture: bool, size: &str, format: PixelFormat, opaque: bool) -> String {
     let channels = format.channels();
     let sample = format.sample();
     let words = quad_words(sample);
     let word = format!("word_{name}");
-    let mut strip = String::new();
-    for quad in 0..channels {
-        let quad_words: Vec<String> =
-            (0..words).map(|word_of_quad| format!("{word}(at + {}u)", quad * words + word_of_quad)).collect();
-        strip += &format!("    let q{quad} = {};\n", unpack_quad(sample, &quad_words));
-    }
     // A run is as many vectors as a strip is words.
     let vectors = channels * words;
-    let mut run = String::new();
-    for vector in 0..vectors {
-        run += &format!("    let v{vector} = {buffer}[at + {vector}u];\n");
+    let vector = match texture {
+        true => format!("textureLoad({source}, vec2u(index, y), 0)"),
+        false => format!("{source}[y * runs_in({size}.x) * {vectors}u + index]"),
+    };
+    let mut strip = String::new();
+    for quad in 0..channels {
+        let quad_words: Vec<String> = (quad * words..(quad + 1) * words)
+            .map(|index| format!("{word}(u32(x) / 4u * {vectors}u + {index}u, u32(y))"))
+            .collect();
+        strip += &format!("    let q{quad} = {};\n", unpack_quad(sample, &quad_words));
     }
-    for (index, strip) in ["a", "b", "c", "d"].iter().enumerate() {
+    let mut run = String::new();
+    for index in 0..vectors {
+        run += &format!("    let v{index} = vector_{name}(first + {index}u, u32(y));\n");
+    }
+    for (index, strip) in (0..).zip(["a", "b", "c", "d"]) {
         for quad in 0..channels {
-            let first = (index as u32 * channels + quad) * words;
+            let first = (index * channels + quad) * words;
             let quad_words: Vec<String> = (first..first + words)
                 .map(|word| format!("v{}.{}", word / 4, ["x", "y", "z", "w"][word as usize % 4]))
                 .collect();
@@ -88,51 +93,55 @@ pub fn source(name: &str, buffer: &str, size: &str, format: PixelFormat, opaque:
     let strips = ["a", "b", "c", "d"].map(|strip| strip_of_quads(channels, opaque, strip)).join(", ");
     let pixel = single_pixel(format, &word, opaque);
     format!(
-        "fn {word}(index: u32) -> u32 {{\n    return {buffer}[index / 4u][index & 3u];\n}}\n\n\
-         fn strip_{name}(x: i32, y: i32) -> Strip {{\n    \
-         let at = (u32(y) * runs_in({size}.x) * 4u + u32(x) / 4u) * {vectors}u;\n{strip}    return {single};\n}}\n\n\
-         fn run_{name}(x: i32, y: i32) -> Run {{\n    \
-         let at = (u32(y) * runs_in({size}.x) + u32(x) / 16u) * {vectors}u;\n{run}    return Run({strips});\n}}\n\n\
-         fn read_{name}(at: vec2i) -> vec4f {{\n    \
-         let pixel = u32(at.y) * runs_in({size}.x) * 16u + u32(at.x);\n{pixel}}}",
+        "fn vector_{name}(index: u32, y: u32) -> vec4u {{\n    return {vector};\n}}\n\n\
+         fn {word}(index: u32, y: u32) -> u32 {{\n    return {word_body};\n}}\n\n\
+         fn strip_{name}(x: i32, y: i32) -> Strip {{\n{strip}    return {single};\n}}\n\n\
+         fn run_{name}(x: i32, y: i32) -> Run {{\n    let first = u32(x) / 16u * {vectors}u;\n{run}    \
+         return Run({strips});\n}}\n\n\
+         fn read_{name}(at: vec2i) -> vec4f {{\n    let pixel = u32(at.x);\n    let y = u32(at.y);\n{pixel}}}",
+        word_body = match texture {
+            true => format!("vector_{name}(index / 4u, y)[index & 3u]"),
+            // Not the whole vector, of which three words would be thrown away.
+            false => format!("{source}[y * runs_in({size}.x) * {vectors}u + index / 4u][index & 3u]"),
+        },
         single = strip_of_quads(channels, opaque, "q"),
     )
 }
 
-/// Body that reads the pixel of index `pixel` through the function `word`.
+/// Body that reads the pixel of index `pixel` in row `y` through the function `word`.
 fn single_pixel(format: PixelFormat, word: &str, opaque: bool) -> String {
     let finish = |color: &str| if opaque { format!("opaque({color})") } else { color.to_string() };
     match (format.channels(), format.sample()) {
         (1, SampleType::U8) => format!(
-            "    let value = ({word}(pixel / 4u) >> ((pixel & 3u) * 8u)) & 255u;\n    \
+            "    let value = ({word}(pixel / 4u, y) >> ((pixel & 3u) * 8u)) & 255u;\n    \
              return vec4f(vec3f(f32(value) * (1.0 / 255.0)), 1.0);\n"
         ),
         (1, SampleType::F32) => format!(
-            "    let value = sanitize(bitcast<vec4f>(vec4u({word}(pixel)))).x;\n    return vec4f(vec3f(value), 1.0);\n"
+            "    let value = sanitize(bitcast<vec4f>(vec4u({word}(pixel, y)))).x;\n    return vec4f(vec3f(value), 1.0);\n"
         ),
         (1, _) => format!(
-            "    let value = ({word}(pixel / 2u) >> ((pixel & 1u) * 16u)) & 65535u;\n    \
+            "    let value = ({word}(pixel / 2u, y) >> ((pixel & 1u) * 16u)) & 65535u;\n    \
              return vec4f(vec3f(f32(value) * (1.0 / 65535.0)), 1.0);\n"
         ),
         // Three bytes lie in one word or in two.
         (3, SampleType::U8) => format!(
-            "    let byte = pixel * 3u;\n    let shift = (byte & 3u) * 8u;\n    let low = {word}(byte / 4u) >> shift;\n    \
-             let high = {word}((byte + 2u) / 4u) << ((32u - shift) & 31u);\n    \
+            "    let byte = pixel * 3u;\n    let shift = (byte & 3u) * 8u;\n    let low = {word}(byte / 4u, y) >> shift;\n    \
+             let high = {word}((byte + 2u) / 4u, y) << ((32u - shift) & 31u);\n    \
              return vec4f(unpack_bytes(low | select(high, 0u, shift == 0u)).xyz, 1.0);\n"
         ),
         (3, SampleType::F32) => format!(
-            "    let at_word = pixel * 3u;\n    return vec4f(sanitize(bitcast<vec4f>(vec4u({word}(at_word), \
-             {word}(at_word + 1u), {word}(at_word + 2u), 0u))).xyz, 1.0);\n"
+            "    let at_word = pixel * 3u;\n    return vec4f(sanitize(bitcast<vec4f>(vec4u({word}(at_word, y), \
+             {word}(at_word + 1u, y), {word}(at_word + 2u, y), 0u))).xyz, 1.0);\n"
         ),
         // Three shorts start at the low or the high half of a word.
         (3, _) => format!(
-            "    let short = pixel * 3u;\n    let first = {word}(short / 2u);\n    \
-             let second = {word}(short / 2u + 1u);\n    let odd = (short & 1u) == 1u;\n    \
+            "    let short = pixel * 3u;\n    let first = {word}(short / 2u, y);\n    \
+             let second = {word}(short / 2u + 1u, y);\n    let odd = (short & 1u) == 1u;\n    \
              return vec4f(select(unpack_shorts(first, second).xyz, unpack_shorts(first, second).yzw, odd), 1.0);\n"
         ),
         (_, sample) => {
             let words = quad_words(sample);
-            let quad: Vec<String> = (0..words).map(|index| format!("{word}(pixel * {words}u + {index}u)")).collect();
+            let quad: Vec<String> = (0..words).map(|index| format!("{word}(pixel * {words}u + {index}u, y)")).collect();
             format!("    return {};\n", finish(&unpack_quad(sample, &quad)))
         }
     }

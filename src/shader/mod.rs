@@ -23,8 +23,10 @@ pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording
         extent: Extent { width: description.width, height: description.height },
         bytes_per_pixel: description.format.bytes_per_pixel() as u32,
     };
+    let sources: Vec<PackedLayout> = graph.inputs.iter().map(|(_, description)| packed(description)).collect();
     let mut recording = Recording {
-        sources: graph.inputs.iter().map(|(_, description)| packed(description)).collect(),
+        source_textures: reads_textures(&sources, plan, limits),
+        sources,
         outputs: Vec::new(),
         textures: plan.textures.clone(),
         buffers: plan.buffers.iter().map(|length| u64::from(*length) * 16).collect(),
@@ -51,8 +53,20 @@ pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording
             Some((_, StepKind::Derive)) => {
                 recording.commands.push(Command::Dispatch(reduce::derive(graph, plan, pass)?));
             }
-            _ => recording.commands.push(Command::Dispatch(generate::dispatch(graph, plan, pass, limits)?)),
+            _ => {
+                let dispatch = generate::dispatch(graph, plan, pass, limits, recording.source_textures)?;
+                recording.commands.push(Command::Dispatch(dispatch));
+            }
         }
     }
     Ok(recording)
+}
+
+/// Whether sources are read through textures: measured on rasterisers on the CPU, a texel of four words costs some 3 ns
+/// there and four words of a buffer 30; GPUs would pay for the copy and gain little.
+fn reads_textures(sources: &[PackedLayout], plan: &Plan, limits: &Limits) -> bool {
+    let fits = |layout: &PackedLayout| layout.texels().width.max(layout.texels().height) <= limits.texture_size;
+    limits.software
+        && sources.iter().all(fits)
+        && sources.len() + plan.textures.len() <= limits.sampled_textures as usize
 }

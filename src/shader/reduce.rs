@@ -57,7 +57,7 @@ pub(super) fn commands(
         .first()
         .and_then(|write| graph.node(write.value).inputs.first().copied())
         .ok_or_else(|| Error::BadGraph("a reduction has no input".into()))?;
-    let mut generator = Generator::new(graph, plan, pass);
+    let mut generator = Generator::new(graph, plan, pass, recording.source_textures);
     let value = generator.strip_function(input)?;
     let groups = groups(pass, [STRIP, ROWS]);
     let cost = generator.cost([STRIP, ROWS]);
@@ -101,7 +101,7 @@ pub(super) fn derive(graph: &Lowered, plan: &Plan, pass: &Pass) -> Result<Dispat
         return Err(Error::BadGraph(format!("{} writes nothing", pass.label)));
     };
     let length = graph.node(write.value).shape.extent().width;
-    let mut generator = Generator::new(graph, plan, pass);
+    let mut generator = Generator::new(graph, plan, pass, false);
     let call = generator.kernel_call(write.value, &[("index", "index".into())])?;
     let declaration = "var<storage, read_write> result: array<vec4u>;";
     generator.bind_result(Resource::BufferWrite(result), declaration);

@@ -213,6 +213,7 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
     );
     let loaded = device.load(Recording {
         sources: vec![layout],
+        source_textures: false,
         outputs: vec![OutputLayout::Picture(layout)],
         textures: Vec::new(),
         buffers: Vec::new(),

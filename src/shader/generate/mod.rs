@@ -34,8 +34,14 @@ pub const GROUP_WIDTH: u32 = 16;
 pub const GROUP_HEIGHT: u32 = 8;
 
 /// The dispatch of a pass over pixels.
-pub(super) fn dispatch(graph: &Lowered, plan: &Plan, pass: &Pass, limits: &Limits) -> Result<Dispatch> {
-    let mut generator = Generator::new(graph, plan, pass);
+pub(super) fn dispatch(
+    graph: &Lowered,
+    plan: &Plan,
+    pass: &Pass,
+    limits: &Limits,
+    source_textures: bool,
+) -> Result<Dispatch> {
+    let mut generator = Generator::new(graph, plan, pass, source_textures);
     let block = generator.block(limits);
     let body = generator.main(block)?;
     let groups = groups(pass, block.size());
@@ -118,6 +124,7 @@ pub(super) struct Generator<'a> {
     graph: &'a Lowered,
     plan: &'a Plan,
     pub pass: &'a Pass,
+    source_textures: bool,
     inline: BTreeSet<Value>,
     fields: Vec<UniformField>,
     structs: BTreeMap<String, String>,
@@ -129,11 +136,13 @@ pub(super) struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    pub fn new(graph: &'a Lowered, plan: &'a Plan, pass: &'a Pass) -> Self {
+    /// `source_textures` says that sources are read through textures.
+    pub fn new(graph: &'a Lowered, plan: &'a Plan, pass: &'a Pass, source_textures: bool) -> Self {
         Generator {
             graph,
             plan,
             pass,
+            source_textures,
             inline: pass.inline.iter().copied().collect(),
             fields: Vec::new(),
             structs: BTreeMap::new(),

@@ -42,11 +42,16 @@ impl Generator<'_> {
             let Some((_, description)) = self.graph.inputs.get(input) else {
                 return Err(Error::BadGraph("a source names no input".into()));
             };
-            self.bind(Resource::Source(input), |binding| {
-                format!("@group(0) @binding({binding}) var<storage, read> source_{input}: array<vec4u>;")
+            let (resource, declaration, storage) = match self.source_textures {
+                true => (Resource::SourceTexture(input), "var", "texture_2d<u32>"),
+                false => (Resource::Source(input), "var<storage, read>", "array<vec4u>"),
+            };
+            self.bind(resource, |binding| {
+                format!("@group(0) @binding({binding}) {declaration} source_{input}: {storage};")
             });
             let opaque = description.alpha == AlphaMode::Opaque;
-            formats::source(&name, &format!("source_{input}"), &size, description.format, opaque)
+            let source = format!("source_{input}");
+            formats::source(&name, &source, self.source_textures, &size, description.format, opaque)
         } else {
             let Some(Storage::Texture(slot)) = self.plan.storage(value) else {
                 return Err(Error::BadGraph(format!("{} is read before it is stored", node.label)));
