@@ -14,6 +14,12 @@ struct Column {
     r3: Strip,
 }
 
+// Eight strips below each other.
+struct Tall {
+    top: Column,
+    bottom: Column,
+}
+
 // Four strips side by side.
 struct Run {
     a: Strip,
@@ -51,6 +57,24 @@ fn strip_correlate(sum: Strip, input: Strip, low: vec4f, high: vec4f) -> Strip {
         sum.b + (input.a * low.w + input.b * high.x + input.c * high.y + input.d * high.z),
         sum.c + (input.a * low.z + input.b * low.w + input.c * high.x + input.d * high.y),
         sum.d + (input.a * low.y + input.b * low.z + input.c * low.w + input.d * high.x),
+    );
+}
+
+// The same down a column: `first` to `fourth` are strips of inputs below each other.
+fn column_correlate(
+    sum: Column,
+    first: Strip,
+    second: Strip,
+    third: Strip,
+    fourth: Strip,
+    low: vec4f,
+    high: vec4f,
+) -> Column {
+    return Column(
+        strip_add(sum.r0, strip_sum(first, second, third, fourth, high)),
+        strip_add(sum.r1, strip_sum(first, second, third, fourth, vec4f(low.w, high.xyz))),
+        strip_add(sum.r2, strip_sum(first, second, third, fourth, vec4f(low.zw, high.xy))),
+        strip_add(sum.r3, strip_sum(first, second, third, fourth, vec4f(low.yzw, high.x))),
     );
 }
 

@@ -9,10 +9,7 @@ fn GATHER(x: i32, y: i32) -> Column {
         let s1 = EDGE_ROW(x, top + 1);
         let s2 = EDGE_ROW(x, top + 2);
         let s3 = EDGE_ROW(x, top + 3);
-        sum.r0 = strip_add(sum.r0, strip_sum(s0, s1, s2, s3, high));
-        sum.r1 = strip_add(sum.r1, strip_sum(s0, s1, s2, s3, vec4f(low.w, high.xyz)));
-        sum.r2 = strip_add(sum.r2, strip_sum(s0, s1, s2, s3, vec4f(low.zw, high.xy)));
-        sum.r3 = strip_add(sum.r3, strip_sum(s0, s1, s2, s3, vec4f(low.yzw, high.x)));
+        sum = column_correlate(sum, s0, s1, s2, s3, low, high);
         low = high;
     }
     return sum;

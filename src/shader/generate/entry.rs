@@ -30,7 +30,7 @@ impl Generator<'_> {
             }
             self.gather(*end, block)?;
             let gather = block.gatherer(*end);
-            if block == Block::Column && self.makes_columns(*end) {
+            if !block.rows().is_empty() && self.makes_columns(*end) {
                 column = Some(*end);
                 let _ = writeln!(text, "    let column = {gather}(x, y);");
                 let _ = writeln!(finish, "    let v{id} = gathered;");
@@ -51,7 +51,8 @@ impl Generator<'_> {
         let parameter = if column.is_some() { ", gathered: Strip" } else { "" };
         self.add("finish", format!("fn finish(x: i32, row: i32{parameter}) {{\n{finish}}}"));
         for row in 0..rows {
-            let argument = if column.is_some() { format!(", column.r{row}") } else { String::new() };
+            let made = block.rows().get(row as usize).filter(|_| column.is_some()).cloned();
+            let argument = made.map_or(String::new(), |member| format!(", column.{member}"));
             let _ = match row {
                 0 => writeln!(text, "    finish(x, y{argument});"),
                 _ => writeln!(
@@ -107,7 +108,9 @@ impl Generator<'_> {
                     let (name, buffer) = (index.to_string(), format!("output_{index}"));
                     let text = match block {
                         Block::Run => formats::output_run(&name, &buffer, description.format),
-                        Block::Strip | Block::Column => formats::output_strip(&name, &buffer, description.format),
+                        Block::Strip | Block::Column | Block::Tall => {
+                            formats::output_strip(&name, &buffer, description.format)
+                        }
                     };
                     self.add(&format!("store_{index}"), text);
                     let _ = writeln!(finish, "    store_{index}(x, row, r{value});");

@@ -44,6 +44,10 @@ impl Generator<'_> {
                         self.edge_row(value)?;
                         include_str!("../../../wgsl/pass/correlate_column.wgsl")
                     }
+                    (1, Block::Tall) => {
+                        self.edge_row(value)?;
+                        include_str!("../../../wgsl/pass/correlate_tall.wgsl")
+                    }
                     (1, _) => {
                         self.edge_row(value)?;
                         include_str!("../../../wgsl/pass/correlate_column_single.wgsl")
@@ -265,10 +269,10 @@ impl Line {
         };
         // A single row of outputs needs no alignment down a column; otherwise reads start at multiples of four, and the
         // last of four outputs needs three more.
-        let single = taps.width == 1 && block != Block::Column;
+        let single = taps.width == 1 && block.rows().is_empty();
         let (unit, extra) = if single { (1, 0) } else { (STRIP, STRIP - 1) };
         let reach = anchor.next_multiple_of(unit);
-        let quads = (reach - anchor + length + extra).div_ceil(4);
+        let quads = (reach - anchor + length + extra).div_ceil(4) + u32::from(block == Block::Tall);
         if block == Block::Run && !single && (quads > WIDE_QUADS || reach > RUN) {
             // Read in whole runs; the last strip of outputs needs three more strips than the first.
             let reach = anchor.next_multiple_of(RUN);

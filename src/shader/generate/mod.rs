@@ -63,6 +63,8 @@ enum Block {
     Run,
     /// Four strips below each other, which share the reads of a vertical neighbourhood.
     Column,
+    /// Eight of them.
+    Tall,
 }
 
 impl Block {
@@ -72,6 +74,7 @@ impl Block {
             Block::Strip => [STRIP, 1],
             Block::Run => [RUN, 1],
             Block::Column => [STRIP, COLUMN],
+            Block::Tall => [STRIP, 2 * COLUMN],
         }
     }
 
@@ -79,7 +82,7 @@ impl Block {
     fn pixels(self) -> Vec<String> {
         let members = ["a", "b", "c", "d"];
         match self {
-            Block::Strip | Block::Column => members.map(String::from).to_vec(),
+            Block::Strip | Block::Column | Block::Tall => members.map(String::from).to_vec(),
             Block::Run => members.iter().flat_map(|strip| members.map(|pixel| format!("{strip}.{pixel}"))).collect(),
         }
     }
@@ -89,7 +92,7 @@ impl Block {
         let strips: Vec<String> =
             pixels.chunks(STRIP as usize).map(|strip| format!("Strip({})", strip.join(", "))).collect();
         match self {
-            Block::Strip | Block::Column => strips.concat(),
+            Block::Strip | Block::Column | Block::Tall => strips.concat(),
             Block::Run => format!("Run({})", strips.join(", ")),
         }
     }
@@ -102,6 +105,16 @@ impl Block {
     /// Name of the function that makes a block of a value that reads a neighbourhood.
     fn gatherer(self, value: Value) -> String {
         format!("gather_{}", value.0)
+    }
+
+    /// Members of the WGSL struct that are the rows of what a vertical neighbourhood makes at once.
+    fn rows(self) -> Vec<String> {
+        let rows = |column: &str| (0..COLUMN).map(|row| format!("{column}r{row}")).collect::<Vec<_>>();
+        match self {
+            Block::Strip | Block::Run => Vec::new(),
+            Block::Column => rows(""),
+            Block::Tall => [rows("top."), rows("bottom.")].concat(),
+        }
     }
 
     /// Type of a row.
@@ -171,7 +184,7 @@ impl<'a> Generator<'a> {
         if let [only] = gathers.as_slice()
             && self.makes_columns(*only)
         {
-            return Block::Column;
+            return if limits.software { Block::Tall } else { Block::Column };
         }
         let makes_runs = |value: &Value| limits.software && makes_runs(&self.graph.node(*value).step);
         if gathers.iter().all(makes_runs) { Block::Run } else { Block::Strip }
