@@ -126,7 +126,7 @@ impl Block {
         }
         // There are as many slots as the request has rows, so one is free; the bound only guards against an endless loop.
         for _ in 0..self.capacity {
-            self.cursor = (self.cursor + 1) % self.capacity.max(1);
+            self.cursor = self.cursor.wrapping_add(1) % self.capacity.max(1);
             if self.needed_at.get(self.cursor) != Some(&self.request) {
                 break;
             }
@@ -187,16 +187,18 @@ impl Block {
             *held = NONE;
         }
         self.needed_at.fill(0);
-        self.cursor = 0;
+        self.cursor = usize::MAX; // so that the first row gets the first slot
     }
 
     /// Completes the rows of `slot`: copies what can be copied from the first run, and fills in the constant. The caller
     /// has evaluated the first run and those that [`Block::is_copy`] denies.
     pub fn complete(&mut self, plan: &BlockPlan, slot: usize) {
+        if let [Run { origin: Origin::Forward(_), .. }] = self.runs.as_slice() {
+            return; // all columns lie inside
+        }
         let color = if let Edge::Constant(color) = plan.edge { color } else { [0.0; 4] };
         let runs = std::mem::take(&mut self.runs);
-        let channels: Vec<usize> = plan.layout.channels().collect();
-        for (row, channel) in self.rows_mut(slot).zip(channels) {
+        for (row, channel) in self.rows_mut(slot).zip(plan.layout.channels()) {
             for run in runs.iter().skip(1) {
                 if run.origin == Origin::Constant {
                     if let Some(part) = row.get_mut(run.at..run.at + run.length) {

@@ -114,7 +114,7 @@ fn fill_rows(
             }
             _ => evaluate_columns(stage, stages, memories, index, plan, rows, source, run.at),
         }
-        if let Some(memory) = memories.last_mut() {
+        if let (Origin::Backward(_) | Origin::Repeat(_), Some(memory)) = (run.origin, memories.last_mut()) {
             rows.iter().for_each(|row| memory.block.rows_mut(row.slot).for_each(|plane| arrange(plane, &run)));
         }
     }

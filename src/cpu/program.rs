@@ -403,14 +403,12 @@ impl<'r> Compiler<'r> {
     fn preferred_cell(&self, operation: &Operation<'r>) -> Extent {
         let own = match &operation.action {
             // Several rows at once share the loads of the rows that they have in common.
-            Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 256, height: 4 },
-            Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 256, height: 4 },
+            Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 192, height: 8 },
+            Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 192, height: 8 },
             // As many rows as are interleaved: see `steps::resample`.
             Action::Resample { axis: Axis::Horizontal, .. } => Extent { width: 128, height: resample::LANES as u32 },
             Action::Warp { .. } => Extent { width: warp::CELL, height: warp::CELL },
-            Action::Remap { remap, .. } if !remap::keeps_rows(remap) => {
-                Extent { width: warp::CELL, height: warp::CELL }
-            }
+            Action::Remap { remap, .. } if !remap::keeps_rows(remap) => Extent { width: 96, height: 96 },
             _ => POINT_CELL,
         };
         // Where the input has to be made, as many rows are asked for as are best made together.

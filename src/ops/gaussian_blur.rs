@@ -64,7 +64,7 @@ pub fn weights(sigma: f32) -> Vec<f32> {
 
 fn wide(builder: &mut Builder, input: Value, sigma: f32, edge: Edge) -> Result<Value> {
     let mut factor = 2u32;
-    while sigma / (2.0 * factor as f32) > 2.5 {
+    while sigma / (2.0 * factor as f32) > 2.0 {
         factor *= 2;
     }
     let outer = SAMPLING_SIGMA * factor as f32;

@@ -28,7 +28,7 @@ pub fn fetch<'a>(fetcher: &'a mut Fetcher<'_, '_>, taps: &Taps, reader: &Reader<
 /// Fills the channels of `layout` from the rows that the window covers; row 0 of `view` is that of the first weights, and
 /// its column 0 that of the first weight, of the cell's first pixel.
 pub fn run(view: &View<'_>, taps: &Taps, layout: Layout, target: &mut Target<'_>) {
-    let (width, height) = (target.width, target.height);
+    let width = target.width;
     let side = [taps.width as usize, taps.height as usize];
     for channel in layout.channels() {
         let plane = view.channels[channel]; // a channel is below 4
@@ -36,18 +36,13 @@ pub fn run(view: &View<'_>, taps: &Taps, layout: Layout, target: &mut Target<'_>
         vectorize(
             #[inline(always)]
             || {
-                let mut row = 0;
                 if side[0] == 1 && width >= COLUMN_STRIP {
-                    while row + 4 <= height {
-                        let offsets = &view.offsets[row..row + side[1] + 3]; // the rows that were asked for
-                        four_rows(plane, offsets, &taps.weights, &mut out[row * width..(row + 4) * width], width);
-                        row += 4;
+                    columns(plane, view.offsets, &taps.weights, out, width);
+                } else {
+                    for (row, out) in out.chunks_exact_mut(width).enumerate() {
+                        let offsets = &view.offsets[row..row + side[1]]; // the rows that were asked for
+                        one_row(plane, offsets, &taps.weights, side[0], out);
                     }
-                }
-                while row < height {
-                    let offsets = &view.offsets[row..row + side[1]]; // the rows that were asked for
-                    one_row(plane, offsets, &taps.weights, side[0], &mut out[row * width..(row + 1) * width]);
-                    row += 1;
                 }
             },
         );
@@ -92,37 +87,56 @@ fn one_strip<const N: usize>(
     out[x..x + N].copy_from_slice(&sums);
 }
 
-/// Four rows of output by a window of one column; `offsets` are the `weights.len() + 3` rows that it covers.
+/// All rows by a window of one column. Strip by strip, from the top to the bottom, because what one strip reads stays in the
+/// first-level cache for all the rows, and what a whole row reads may not.
 #[inline(always)]
-fn four_rows(plane: &[f32], offsets: &[usize], weights: &[f32], out: &mut [f32], width: usize) {
+fn columns(plane: &[f32], offsets: &[usize], weights: &[f32], out: &mut [f32], width: usize) {
+    let taps = weights.len();
+    for x in strips::<COLUMN_STRIP>(width) {
+        let mut row = 0;
+        while row < out.len() / width {
+            // The rows that were asked for are those of the output and `taps - 1` more.
+            if row + 4 <= out.len() / width {
+                four_rows(plane, &offsets[row..row + taps + 3], weights, x, &mut out[row * width..], width);
+                row += 4;
+            } else {
+                let offsets = &offsets[row..row + taps];
+                one_strip::<COLUMN_STRIP>(plane, offsets, weights, 1, x, &mut out[row * width..]);
+                row += 1;
+            }
+        }
+    }
+}
+
+/// A strip of four rows by a window of one column; `offsets` are the `weights.len() + 3` rows that it covers.
+#[inline(always)]
+fn four_rows(plane: &[f32], offsets: &[usize], weights: &[f32], x: usize, out: &mut [f32], width: usize) {
     let taps = weights.len();
     let offsets = &offsets[..taps + 3];
-    for x in strips::<COLUMN_STRIP>(width) {
-        let mut sums = [[0.0; COLUMN_STRIP]; 4];
-        let load = |row: usize| strip::<COLUMN_STRIP>(plane, offsets[row] + x);
-        // The first three and the last three rows belong to some of the four windows only. Zero weights would not do: zero
-        // times infinity is not a number.
-        for (row, sums) in sums.iter_mut().enumerate() {
-            for tap in row..(row + taps).min(3) {
-                accumulate(sums, weights[tap - row], load(tap));
-            }
+    let mut sums = [[0.0; COLUMN_STRIP]; 4];
+    let load = |row: usize| strip::<COLUMN_STRIP>(plane, offsets[row] + x);
+    // The first three and the last three rows belong to some of the four windows only. Zero weights would not do: zero
+    // times infinity is not a number.
+    for (row, sums) in sums.iter_mut().enumerate() {
+        for tap in row..(row + taps).min(3) {
+            accumulate(sums, weights[tap - row], load(tap));
         }
-        if taps > 3 {
-            for (shared, offset) in weights.windows(4).zip(&offsets[3..taps]) {
-                let values = strip::<COLUMN_STRIP>(plane, offset + x);
-                accumulate(&mut sums[0], shared[3], values);
-                accumulate(&mut sums[1], shared[2], values);
-                accumulate(&mut sums[2], shared[1], values);
-                accumulate(&mut sums[3], shared[0], values);
-            }
+    }
+    if taps > 3 {
+        for (shared, offset) in weights.windows(4).zip(&offsets[3..taps]) {
+            let values = strip::<COLUMN_STRIP>(plane, offset + x);
+            accumulate(&mut sums[0], shared[3], values);
+            accumulate(&mut sums[1], shared[2], values);
+            accumulate(&mut sums[2], shared[1], values);
+            accumulate(&mut sums[3], shared[0], values);
         }
-        for (row, sums) in sums.iter_mut().enumerate() {
-            for tap in taps.max(3)..row + taps {
-                accumulate(sums, weights[tap - row], load(tap));
-            }
+    }
+    for (row, sums) in sums.iter_mut().enumerate() {
+        for tap in taps.max(3)..row + taps {
+            accumulate(sums, weights[tap - row], load(tap));
         }
-        for (row, sums) in sums.iter().enumerate() {
-            out[row * width + x..][..COLUMN_STRIP].copy_from_slice(sums);
-        }
+    }
+    for (row, sums) in sums.iter().enumerate() {
+        out[row * width + x..][..COLUMN_STRIP].copy_from_slice(sums);
     }
 }

@@ -58,33 +58,62 @@ pub fn fetch<'a>(
 
 /// Copies the pixels of a cell from those of its `area`.
 pub fn run(view: &View<'_>, remap: &Remap, area: &Area, cell: Cell, layout: Layout, target: &mut Target<'_>) {
-    let step = match remap {
-        Remap::Affine { matrix: [[xx, _], _], .. } if keeps_rows(remap) => Some(*xx),
-        _ => None,
-    };
-    for channel in layout.channels() {
-        for (row, y) in cell.rows().enumerate() {
-            let out = target.row(channel, row);
-            match step {
-                Some(1) => out.copy_from_slice(view.row(channel, row)),
-                Some(-1) => {
-                    let backwards = view.row(channel, row).iter().rev();
-                    out.iter_mut().zip(backwards).for_each(|(out, value)| *out = *value);
+    match *remap {
+        Remap::Affine { matrix: [[1, 0], [0, _]], .. } => {
+            for_rows(view, layout, target, |source, out| out.copy_from_slice(source));
+        }
+        Remap::Affine { matrix: [[-1, 0], [0, _]], .. } => {
+            for_rows(view, layout, target, |source, out| {
+                out.iter_mut().zip(source.iter().rev()).for_each(|(out, value)| *out = *value);
+            });
+        }
+        Remap::Affine { matrix: [[_, 0], [0, _]], .. } | Remap::Nearest { .. } => {
+            // Rows do not matter for the columns here, so one list serves them all.
+            let places = cell.columns().map(|x| (remap.source(x, 0).0 - area.columns.start) as usize);
+            let places: Vec<usize> = places.collect();
+            for_rows(view, layout, target, |source, out| {
+                for (out, place) in out.iter_mut().zip(&places) {
+                    *out = source[*place]; // `reads` bounds it
                 }
-                _ if keeps_rows(remap) => {
-                    let source = view.row(channel, row);
-                    for (out, x) in out.iter_mut().zip(cell.columns()) {
-                        *out = source[(remap.source(x, y).0 - area.columns.start) as usize]; // `reads` bounds it
-                    }
-                }
-                _ => {
-                    let top = area.rows.first().copied().unwrap_or(0);
-                    for (out, x) in out.iter_mut().zip(cell.columns()) {
+            });
+        }
+        Remap::Affine { matrix: [[0, _], [_, 0]], .. } => transposed(view, remap, area, cell, layout, target),
+        Remap::Affine { .. } => {
+            let top = area.rows.first().copied().unwrap_or(0);
+            for channel in layout.channels() {
+                for (row, y) in cell.rows().enumerate() {
+                    for (out, x) in target.row(channel, row).iter_mut().zip(cell.columns()) {
                         let (x, y) = remap.source(x, y);
                         // `reads` bounds both.
                         *out = view.row(channel, (y - top) as usize)[(x - area.columns.start) as usize];
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Each row of output from the row of input that belongs to it.
+fn for_rows(view: &View<'_>, layout: Layout, target: &mut Target<'_>, copy: impl Fn(&[f32], &mut [f32])) {
+    for channel in layout.channels() {
+        for row in 0..target.height {
+            copy(view.row(channel, row), target.row(channel, row));
+        }
+    }
+}
+
+/// A column of output from each row of input.
+fn transposed(view: &View<'_>, remap: &Remap, area: &Area, cell: Cell, layout: Layout, target: &mut Target<'_>) {
+    let top = area.rows.first().copied().unwrap_or(0);
+    let places = cell.rows().map(|y| (remap.source(0, y).0 - area.columns.start) as usize);
+    let places: Vec<usize> = places.collect();
+    for channel in layout.channels() {
+        let width = target.width;
+        let out = target.channel(channel);
+        for (column, x) in cell.columns().enumerate() {
+            let source = view.row(channel, (remap.source(x, 0).1 - top) as usize); // `reads` bounds it
+            for (row, place) in out.chunks_exact_mut(width).zip(&places) {
+                row[column] = source[*place]; // a cell has as many columns as its target; `reads` bounds the place
             }
         }
     }

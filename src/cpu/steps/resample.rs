@@ -68,37 +68,53 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// Along columns: each row of output is a weighted sum of rows.
+/// Along columns: each row of output is a weighted sum of rows. Strip by strip, from the top to the bottom, because windows
+/// of neighbouring rows have rows in common.
 fn vertical(view: &View<'_>, windows: &Windows<'_>, layout: Layout, target: &mut Target<'_>) {
     let width = target.width;
     for channel in layout.channels() {
         let plane = view.channels[channel]; // a channel is below 4
-        for (row, out) in target.channel(channel).chunks_exact_mut(width).enumerate() {
-            let (start, weights) = windows.window(row);
-            let offsets = &view.offsets[start..start + weights.len()]; // the rows that were asked for
-            vectorize(
-                #[inline(always)]
-                || {
-                    strips::<ROW_STRIP>(width).for_each(|x| sum_of_rows::<ROW_STRIP>(plane, offsets, weights, x, out));
-                    if width < ROW_STRIP {
-                        strips::<8>(width).for_each(|x| sum_of_rows::<8>(plane, offsets, weights, x, out));
+        let out = target.channel(channel);
+        vectorize(
+            #[inline(always)]
+            || {
+                for x in strips::<ROW_STRIP>(width) {
+                    column::<ROW_STRIP>(plane, view.offsets, windows, x, out, width);
+                }
+                if width < ROW_STRIP {
+                    for x in strips::<8>(width) {
+                        column::<8>(plane, view.offsets, windows, x, out, width);
                     }
-                    if width < 8 {
-                        (0..width).for_each(|x| sum_of_rows::<1>(plane, offsets, weights, x, out));
+                }
+                if width < 8 {
+                    for x in 0..width {
+                        column::<1>(plane, view.offsets, windows, x, out, width);
                     }
-                },
-            );
-        }
+                }
+            },
+        );
     }
 }
 
+/// A strip of all rows.
 #[inline(always)]
-fn sum_of_rows<const N: usize>(plane: &[f32], offsets: &[usize], weights: &[f32], x: usize, out: &mut [f32]) {
-    let mut sums = [0.0; N];
-    for (offset, weight) in offsets.iter().zip(weights) {
-        accumulate(&mut sums, *weight, strip(plane, offset + x));
+fn column<const N: usize>(
+    plane: &[f32],
+    offsets: &[usize],
+    windows: &Windows<'_>,
+    x: usize,
+    out: &mut [f32],
+    width: usize,
+) {
+    for (row, out) in out.chunks_exact_mut(width).enumerate() {
+        let (start, weights) = windows.window(row);
+        let mut sums = [0.0; N];
+        // The rows that were asked for are those of all windows.
+        for (offset, weight) in offsets[start..start + weights.len()].iter().zip(weights) {
+            accumulate(&mut sums, *weight, strip(plane, offset + x));
+        }
+        out[x..x + N].copy_from_slice(&sums);
     }
-    out[x..x + N].copy_from_slice(&sums);
 }
 
 /// Memory to interleave rows in.
@@ -151,12 +167,15 @@ fn horizontal(
 #[inline(always)]
 fn interleave(plane: &[f32], offsets: &[usize], out: &mut [[f32; LANES]]) {
     let width = out.len();
-    let rows: [&[f32]; LANES] = std::array::from_fn(|lane| {
+    let mut rows: [&[f32]; LANES] = [&[]; LANES];
+    for (lane, row) in rows.iter_mut().enumerate() {
         let offset = offsets.get(lane).or(offsets.first()).copied().unwrap_or(0);
-        &plane[offset..offset + width] // a row of the view
-    });
+        *row = &plane[offset..offset + width]; // a row of the view
+    }
     for (x, lanes) in out.iter_mut().enumerate() {
-        *lanes = std::array::from_fn(|lane| rows[lane][x]);
+        for (lane, row) in lanes.iter_mut().zip(&rows) {
+            *lane = row[x]; // rows are as long as `out`
+        }
     }
 }
 

@@ -93,24 +93,26 @@ impl Generator<'_> {
                 names.push(("RADIUS", radius.to_string()));
                 include_str!("../../../wgsl/pass/weighted_mean.wgsl")
             }
-            Step::Resample { axis: Axis::Horizontal, weights, .. } => {
-                let (entries, quads) = strip_table(weights);
-                self.table_function(id, &entries);
-                names.push(("TABLE", format!("table_{id}")));
-                names.push(("QUADS", quads.to_string()));
-                names.push(("ENTRIES", format!("{}u", 1 + quads * STRIP)));
-                names.push(("STRIPS", weights.output.div_ceil(STRIP).to_string()));
-                include_str!("../../../wgsl/pass/resample_horizontal.wgsl")
-            }
-            Step::Resample { axis: Axis::Vertical, weights, .. } => {
-                self.edge_row(value)?;
-                let (entries, quads) = row_table(weights);
-                self.table_function(id, &entries);
-                names.push(("TABLE", format!("table_{id}")));
-                names.push(("QUADS", quads.to_string()));
-                names.push(("ENTRIES", format!("{}u", 1 + quads)));
-                names.push(("ROWS", weights.output.to_string()));
-                include_str!("../../../wgsl/pass/resample_vertical.wgsl")
+            Step::Resample { axis, weights, .. } => {
+                let windows = match axis {
+                    Axis::Horizontal => Windows::of(weights, STRIP),
+                    Axis::Vertical => {
+                        self.edge_row(value)?;
+                        Windows::of(weights, 1)
+                    }
+                };
+                let name = format!("windows_{id}");
+                self.vectors(id, &name, &windows.entries, windows.entries.len() <= UNIFORM_WINDOWS);
+                names.push(("WINDOWS", name));
+                names.push(("QUADS", windows.quads.to_string()));
+                names.push(("ENTRIES", format!("{}u", windows.length)));
+                names.push(("COUNT", windows.count.to_string()));
+                names.push(("PERIOD", windows.period.to_string()));
+                names.push(("ADVANCE", windows.advance.to_string()));
+                match axis {
+                    Axis::Horizontal => include_str!("../../../wgsl/pass/resample_horizontal.wgsl"),
+                    Axis::Vertical => include_str!("../../../wgsl/pass/resample_vertical.wgsl"),
+                }
             }
             Step::Warp { kernel, interpolation, .. } => {
                 let call = self.call(value, kernel, &[], "vec2i(x, y)")?;
@@ -159,14 +161,18 @@ impl Generator<'_> {
                 .zip(weights)
                 .for_each(|(place, weight)| *place = *weight);
         }
-        let name = format!("weights_{id}");
-        if holds_weights(taps) {
+        self.vectors(id, &format!("weights_{id}"), &entries, holds_weights(taps));
+    }
+
+    /// `NAME(index)`: constant vectors of step N, from the uniform block or the pass's table.
+    fn vectors(&mut self, id: usize, name: &str, entries: &[[f32; 4]], uniform: bool) {
+        if uniform {
             let words = entries.iter().flatten().map(|weight| weight.to_bits()).collect();
-            self.field(&name, &format!("array<vec4f, {}>", entries.len()), words);
-            self.add(&name, format!("fn {name}(index: u32) -> vec4f {{\n    return uniforms.{name}[index];\n}}"));
+            self.field(name, &format!("array<vec4f, {}>", entries.len()), words);
+            self.add(name, format!("fn {name}(index: u32) -> vec4f {{\n    return uniforms.{name}[index];\n}}"));
         } else {
-            self.table_function(id, &entries);
-            self.add(&name, format!("fn {name}(index: u32) -> vec4f {{\n    return table_{id}(index);\n}}"));
+            self.table_function(id, entries);
+            self.add(name, format!("fn {name}(index: u32) -> vec4f {{\n    return table_{id}(index);\n}}"));
         }
     }
 
@@ -321,39 +327,80 @@ fn wide_pixel(index: i32) -> String {
     format!("{}.{}", wide_strip(index.div_euclid(4)), ["a", "b", "c", "d"][index.rem_euclid(4) as usize])
 }
 
-/// For each output row: its first source row, then its weights in fours. Returns the entries and the fours of a row.
-fn row_table(weights: &ResampleWeights) -> (Vec<[f32; 4]>, u32) {
-    let quads = weights.taps.div_ceil(4);
-    let mut entries = Vec::with_capacity(weights.start.len() * (quads as usize + 1));
-    for (start, weights) in weights.start.iter().zip(weights.weights.chunks(weights.taps as usize)) {
-        entries.push([*start as f32, 0.0, 0.0, 0.0]);
-        let mut row = vec![[0.0; 4]; quads as usize];
-        row.as_flattened_mut().iter_mut().zip(weights).for_each(|(place, weight)| *place = *weight);
-        entries.extend(row);
-    }
-    (entries, quads)
+/// Most vectors of a resampling's windows that stand in the uniform block. Only those that repeat are so few.
+const UNIFORM_WINDOWS: usize = 256;
+
+/// Longest period that is looked for.
+const LONGEST_PERIOD: usize = 8;
+
+/// The windows of a resampling for groups of neighbouring outputs, which share their reads. A group's entry is its first
+/// source coordinate, then for every four source coordinates the weights by which each of its outputs takes them.
+struct Windows {
+    entries: Vec<[f32; 4]>,
+    /// Vectors of a group.
+    length: u32,
+    /// How many times four source coordinates a group reads.
+    quads: u32,
+    /// Number of groups.
+    count: usize,
+    /// Groups after which the weights repeat, with the source coordinate `advance` further.
+    period: usize,
+    advance: i32,
 }
 
-/// For each strip of output columns: the first source column of all four, then for every four source columns the weights by
-/// which each of the outputs takes them. Returns the entries and how many times four source columns a strip reads.
-fn strip_table(weights: &ResampleWeights) -> (Vec<[f32; 4]>, u32) {
-    let taps = weights.taps as usize;
-    let strips = || weights.start.chunks(STRIP as usize).zip(weights.weights.chunks(STRIP as usize * taps));
-    let first = |starts: &[i32]| starts.iter().copied().min().unwrap_or(0);
-    let span = |starts: &[i32]| starts.iter().map(|start| start.abs_diff(first(starts))).max().unwrap_or(0);
-    let quads = (strips().map(|(starts, _)| span(starts)).max().unwrap_or(0) + weights.taps).div_ceil(4);
-    let mut entries = Vec::new();
-    for (starts, weights) in strips() {
-        let first = first(starts);
-        entries.push([first as f32, 0.0, 0.0, 0.0]);
-        let begin = entries.len();
-        entries.resize(begin + (quads * STRIP) as usize, [0.0; 4]);
-        for (output, (start, weights)) in starts.iter().zip(weights.chunks(taps)).enumerate() {
-            for (place, weight) in (start.abs_diff(first) as usize..).zip(weights) {
-                // Within: the span and the taps are what `quads` was counted from.
-                entries[begin + place / 4 * STRIP as usize + output][place % 4] = *weight;
+impl Windows {
+    fn of(weights: &ResampleWeights, group: u32) -> Windows {
+        let taps = weights.taps as usize;
+        let group = group as usize;
+        let groups: Vec<(&[i32], &[f32])> =
+            weights.start.chunks(group).zip(weights.weights.chunks(group * taps)).collect();
+        let first = |starts: &[i32]| starts.iter().copied().min().unwrap_or(0);
+        let span = |starts: &[i32]| starts.iter().map(|start| start.abs_diff(first(starts))).max().unwrap_or(0);
+        let quads = (groups.iter().map(|(starts, _)| span(starts)).max().unwrap_or(0) + weights.taps).div_ceil(4);
+        let entry = |(starts, weights): &(&[i32], &[f32])| {
+            let mut entry = vec![[0.0; 4]; 1 + quads as usize * group];
+            let first = first(starts);
+            entry[0][0] = first as f32;
+            for (output, (start, weights)) in starts.iter().zip(weights.chunks(taps)).enumerate() {
+                for (place, weight) in (start.abs_diff(first) as usize..).zip(weights) {
+                    // Within: `quads` was counted from the span and the taps.
+                    entry[1 + place / 4 * group + output][place % 4] = *weight;
+                }
             }
+            entry
+        };
+        let made: Vec<Vec<[f32; 4]>> = groups.iter().map(entry).collect();
+        let (period, advance) = period(&made);
+        Windows {
+            entries: made[..period].concat(),
+            length: 1 + quads * group as u32,
+            quads,
+            count: made.len(),
+            period,
+            advance,
         }
     }
-    (entries, quads)
+}
+
+/// The least number of entries after which all repeat with their first coordinate moved by the same amount, and that
+/// amount; all of them where there is none.
+fn period(entries: &[Vec<[f32; 4]>]) -> (usize, i32) {
+    let start = |entry: &[[f32; 4]]| entry[0][0] as i32; // the first vector is always there
+    for period in 1..=LONGEST_PERIOD.min(entries.len() / 2) {
+        let advance = start(&entries[period]) - start(&entries[0]); // there are at least twice as many
+        // The last group may be short of outputs, which nobody makes.
+        let repeats = entries
+            .iter()
+            .zip(&entries[period..entries.len() - 1])
+            .all(|(entry, later)| start(later) - start(entry) == advance && entry[1..] == later[1..]);
+        let last = entries.last().zip(entries.get((entries.len() - 1) % period));
+        let ends = last.is_some_and(|(last, same)| {
+            start(last) - start(same) == advance * ((entries.len() - 1) / period) as i32
+                && last[1..].iter().zip(&same[1..]).all(|(last, same)| *last == [0.0; 4] || last == same)
+        });
+        if repeats && ends {
+            return (period, advance);
+        }
+    }
+    (entries.len(), 0)
 }
