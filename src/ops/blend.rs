@@ -7,7 +7,6 @@
 //! decides. Each jump is moved off the exact 0 or 1 by [`EDGE`], a distance above rounding errors and below any step of
 //! 8- or 16-bit values, so that all devices land on the same side.
 
-use crate::color;
 use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
@@ -146,7 +145,7 @@ impl Composite<2> for BlendMasked {
     #[inline(always)]
     fn pixel(&self, [source, [r, g, b, _]]: [Rgba; 2], _: Position) -> Rgba {
         // The mask comes premultiplied, so this is luma times alpha.
-        let coverage = maths::clamp(color::luma(r, g, b), 0.0, 1.0);
+        let coverage = maths::clamp(maths::luma709(r, g, b), 0.0, 1.0);
         source.map(|value| value * coverage)
     }
 }
