@@ -25,7 +25,8 @@ pub static OPERATOR: Operator = Operator {
               stored, as in CSS and Photoshop. A mask (its luma times its alpha) multiplies the source. The result is \
               opaque where the image is. Modes other than normal, multiply, screen, darken, lighten, difference and \
               exclusion are meant for values in 0..1. Jumps of dodge and burn stand 2e-6 off the exact 0 and 1, and the \
-              chroma of the non-separable modes fades below 1e-4, so that rounding does not decide.",
+              chroma of the non-separable modes fades below 1e-4, so that rounding does not decide. \
+              Pillow's ImageChops overlay and hard_light divide by 127, a level off.",
     inputs: &[Input::required("image"), Input::required("other"), Input::optional("mask")],
     parameters: &[
         Parameter::choice("mode", MODES, 0).help("How the colours mix where both pictures are"),

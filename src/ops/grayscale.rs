@@ -13,7 +13,8 @@ pub static OPERATOR: Operator = Operator {
     group: Group::Color,
     summary: "Keeps the luma of each pixel",
     details: "The weighted sum of red, green and blue as stored, with the weights of Rec. 709 (0.2126, 0.7152, 0.0722) \
-              or Rec. 601 (0.299, 0.587, 0.114), or their plain mean. Grey stays exactly what it is. The result has one channel.",
+              or Rec. 601 (0.299, 0.587, 0.114), or their plain mean. Grey stays exactly what it is. \
+              OpenCV and Pillow take Rec. 601; scikit-image's rgb2gray has 0.2125, 0.7154, 0.0721. The result has one channel.",
     inputs: IMAGE,
     parameters: &[Parameter::choice("luma", &["rec709", "rec601", "mean"], 0).help("Which weights")],
     lower,
