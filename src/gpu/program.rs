@@ -76,7 +76,7 @@ impl Program {
             self.version += 1;
         }
         if self.shared.is_none() {
-            self.shared = Some(gpu.scoped("textures and buffers", || Ok(self.share(gpu, pool)))?);
+            self.shared = Some(gpu.scoped("textures and buffers", || self.share(gpu, pool))?);
         }
         let Some(shared) = &self.shared else { return Err(Error::Device("no shared resources".to_string())) };
         let slot = match self.spare.pop() {
@@ -92,7 +92,7 @@ impl Program {
         self.spare.push(slot);
     }
 
-    fn share(&self, gpu: &Gpu, pool: &mut SharedPool) -> Shared {
+    fn share(&self, gpu: &Gpu, pool: &mut SharedPool) -> Result<Shared> {
         let recording = &self.recording;
         let pictures = recording.outputs.iter().filter(|output| matches!(output, OutputLayout::Picture(_)));
         let (sources, pictures): (Vec<u64>, Vec<u64>) = match gpu.mappable {
@@ -102,10 +102,10 @@ impl Program {
                 pictures.map(|layout| layout.size()).collect(),
             ),
         };
-        let mut all = pool.buffers(gpu, recording.buffers.iter().chain(&sources).chain(&pictures).copied());
+        let mut all = pool.buffers(gpu, recording.buffers.iter().chain(&sources).chain(&pictures).copied())?;
         let pictures = all.split_off(recording.buffers.len() + sources.len());
         let sources = all.split_off(recording.buffers.len());
-        Shared { textures: pool.textures(gpu, &recording.textures), buffers: all, sources, pictures }
+        Ok(Shared { textures: pool.textures(gpu, &recording.textures)?, buffers: all, sources, pictures })
     }
 }
 
