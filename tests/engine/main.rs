@@ -1,5 +1,7 @@
 //! What the promises of the engine say, in one binary so that it links once.
 
+mod bad_input;
+mod checkers;
 mod common;
 mod exact;
 mod operators;
