@@ -1,21 +1,11 @@
-//! Colour arithmetic that several operators share: luma that is exact on grey, and colour matrices.
-//! Transfer curves stand in [`crate::maths`]. It knows neither graphs nor shaders.
+//! Colour matrices, which several operators share. Luma and transfer curves stand in [`crate::maths`]. It knows neither
+//! graphs nor shaders.
 
 /// Rows for red, green and blue; columns are the factors of red, green, blue, and an offset.
 pub type Matrix = [[f32; 4]; 3];
 
 /// The matrix that changes nothing.
 pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
-
-/// Weights of red, green and blue in the luma of ITU-R BT.709. Their sum is 1.
-pub const REC709: [f32; 3] = [0.2126, 0.7152, 0.0722];
-
-/// Luma of Rec. 709, as green plus differences: for grey this is the very number that the channels hold, where the plain
-/// weighted sum may miss it by a last bit, which thresholds and saturation would make visible.
-#[inline(always)]
-pub fn luma(red: f32, green: f32, blue: f32) -> f32 {
-    green + REC709[0] * (red - green) + REC709[2] * (blue - green)
-}
 
 /// A row of a matrix applied to a colour.
 #[inline(always)]
@@ -74,29 +64,6 @@ pub(crate) mod testing {
             let [r, g, b, a] = color;
             let expected = [weigh(red, r, g, b), weigh(green, r, g, b), weigh(blue, r, g, b), a];
             assert_near(run(kernel, color), expected, 4e-6);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn luma_of_grey_is_exact() {
-        for step in 0..=65535u32 {
-            let value = step as f32 / 65535.0;
-            assert_eq!(luma(value, value, value), value);
-        }
-        assert_eq!(REC709.iter().sum::<f32>(), 1.0);
-    }
-
-    #[test]
-    fn luma_weighs_the_channels() {
-        for (index, weight) in REC709.into_iter().enumerate() {
-            let mut color = [0.0; 3];
-            color[index] = 1.0;
-            assert!((luma(color[0], color[1], color[2]) - weight).abs() < 1e-7);
         }
     }
 }

@@ -284,16 +284,24 @@ pub fn linear_to_srgb(light: f32) -> f32 {
     value.copysign(light)
 }
 
+/// Weights of red, green and blue in the luma of ITU-R BT.709. Their sum is 1.
+pub const REC709: [f32; 3] = [0.2126, 0.7152, 0.0722];
+
+/// Weights of red, green and blue in the luma of ITU-R BT.601. Their sum is 1.
+pub const REC601: [f32; 3] = [0.299, 0.587, 0.114];
+
+/// A mean of red, green and blue by weights that sum to 1, as green plus weighted differences: for grey this is the very
+/// number that the channels hold, where the plain weighted sum may miss it by a last bit, which thresholds, bins and
+/// saturation would make visible.
+#[inline(always)]
+pub fn weighted_luma(red: f32, green: f32, blue: f32, weights: [f32; 3]) -> f32 {
+    green + weights[0] * (red - green) + weights[2] * (blue - green)
+}
+
 /// Luma by the weights of ITU-R BT.709.
 #[inline(always)]
 pub fn luma709(red: f32, green: f32, blue: f32) -> f32 {
-    red * 0.2126 + green * 0.7152 + blue * 0.0722
-}
-
-/// Luma by the weights of ITU-R BT.601.
-#[inline(always)]
-pub fn luma601(red: f32, green: f32, blue: f32) -> f32 {
-    red * 0.299 + green * 0.587 + blue * 0.114
+    weighted_luma(red, green, blue, REC709)
 }
 
 /// Largest, smallest, and hue in turns, 0..1, of a colour. The hue of grey is 0.
@@ -540,10 +548,21 @@ mod tests {
     }
 
     #[test]
-    fn luma_weights_sum_to_one() {
-        assert_near(luma709(1.0, 1.0, 1.0), 1.0, 1e-7);
-        assert_near(luma601(1.0, 1.0, 1.0), 1.0, 1e-7);
-        assert_eq!([luma709(0.0, 1.0, 0.0), luma601(0.0, 0.0, 1.0)], [0.7152, 0.114]);
+    fn luma_weighs_the_channels_and_is_exact_on_grey() {
+        for weights in [REC709, REC601, [1.0 / 3.0; 3]] {
+            assert_near(weights.iter().sum(), 1.0, 1e-7);
+            for (index, weight) in weights.into_iter().enumerate() {
+                let mut color = [0.0; 3];
+                color[index] = 1.0;
+                let [red, green, blue] = color;
+                assert_near(weighted_luma(red, green, blue, weights), weight, 1e-7);
+            }
+            for step in 0..=65535_u32 {
+                let value = step as f32 / 65535.0;
+                assert_eq!(weighted_luma(value, value, value, weights), value);
+            }
+        }
+        assert_eq!(luma709(0.25, 0.75, 0.5), weighted_luma(0.25, 0.75, 0.5, REC709));
     }
 
     #[test]

@@ -109,10 +109,10 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn into_image(self) -> Image {
+    fn into_image(self) -> Result<Image> {
         match self {
-            Picture::Image(image) => image,
-            Picture::View(view) => view.to_image(),
+            Picture::Image(image) => Ok(image),
+            Picture::View(view) => view.try_to_image(),
         }
     }
 
@@ -401,7 +401,7 @@ impl Program {
         P: Clone + Into<Picture<'a>>,
     {
         let pictures = self.pictures(inputs)?;
-        let images: Vec<Image> = pictures.into_iter().map(Picture::into_image).collect();
+        let images: Vec<Image> = pictures.into_iter().map(Picture::into_image).collect::<Result<_>>()?;
         let compiled = self.current();
         match &compiled.runner {
             Runner::Cpu => {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
 use parking_lot::Mutex;
 
 /// Idle memory is kept up to this many buffers: the frames in flight of a program with two outputs.
@@ -20,21 +21,24 @@ pub(super) struct BytePool {
 
 impl BytePool {
     /// A copy of `source` in pooled memory.
-    pub(super) fn copy(self: &Arc<Self>, source: &[u8]) -> PooledBytes {
-        let mut bytes = self.take(source.len());
+    pub(super) fn copy(self: &Arc<Self>, source: &[u8]) -> Result<PooledBytes> {
+        let mut bytes = self.take(source.len())?;
         bytes.clear();
         bytes.extend_from_slice(source);
-        PooledBytes { bytes, pool: Arc::clone(self) }
+        Ok(PooledBytes { bytes, pool: Arc::clone(self) })
     }
 
     /// Memory that holds `size` bytes and not over twice as many, so that a thumbnail does not tie up a photograph's.
-    fn take(&self, size: usize) -> Vec<u8> {
+    fn take(&self, size: usize) -> Result<Vec<u8>> {
         let mut idle = self.idle.lock();
         let fitting = idle.iter().rposition(|bytes| bytes.capacity() >= size && bytes.capacity() / 2 <= size);
-        match fitting {
-            Some(index) => idle.remove(index),
-            None => Vec::with_capacity(size),
+        if let Some(index) = fitting {
+            return Ok(idle.remove(index));
         }
+        let mut fresh = Vec::new();
+        let failed = |_| Error::OutOfMemory(format!("{size} bytes for a result of the device"));
+        fresh.try_reserve_exact(size).map_err(failed)?;
+        Ok(fresh)
     }
 
     fn give_back(&self, bytes: Vec<u8>) {
@@ -85,16 +89,17 @@ mod tests {
     #[test]
     fn memory_is_used_again_and_capped() {
         let pool = Arc::new(BytePool::default());
-        let first = pool.copy(&[1; 1000]);
+        let first = pool.copy(&[1; 1000]).unwrap();
         let address = first.as_ptr();
         drop(first);
-        let second = pool.copy(&[2; 900]);
+        let second = pool.copy(&[2; 900]).unwrap();
         assert_eq!((second.as_ptr(), second.len(), second[899]), (address, 900, 2));
         drop(second);
-        assert_ne!(pool.copy(&[3; 10]).as_ptr(), address, "too large for ten bytes");
+        assert_ne!(pool.copy(&[3; 10]).unwrap().as_ptr(), address, "too large for ten bytes");
 
-        let many: Vec<_> = (0..2 * IDLE_BUFFERS).map(|_| pool.copy(&[0; 100])).collect();
+        let many: Vec<_> = (0..2 * IDLE_BUFFERS).map(|_| pool.copy(&[0; 100]).unwrap()).collect();
         drop(many);
         assert_eq!(pool.idle.lock().len(), IDLE_BUFFERS);
+        assert!(matches!(pool.take(usize::MAX / 2), Err(Error::OutOfMemory(_))));
     }
 }

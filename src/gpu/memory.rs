@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 
 use super::bytes::{BytePool, PooledBytes};
 use super::frame::Waiting;
+use super::probe;
 use super::status::{Status, count};
 use crate::error::{Error, Result};
 use crate::image::Image;
@@ -23,6 +24,8 @@ pub(super) struct Gpu {
     pub(super) mappable: bool,
     /// Passes can be timed.
     pub(super) timestamps: bool,
+    /// The driver does not tell when it has no memory for a texture, so large ones are probed.
+    pub(super) silent: bool,
 }
 
 impl Gpu {
@@ -97,51 +100,62 @@ pub(super) struct Words {
 
 impl SharedPool {
     /// A view of each texture.
-    pub(super) fn textures(&mut self, gpu: &Gpu, layouts: &[TextureLayout]) -> Vec<Arc<wgpu::TextureView>> {
+    pub(super) fn textures(&mut self, gpu: &Gpu, layouts: &[TextureLayout]) -> Result<Vec<Arc<wgpu::TextureView>>> {
+        let probed = if gpu.silent { probe::USAGE } else { wgpu::TextureUsages::empty() };
         take(&mut self.textures, layouts.iter().copied(), |layout| {
-            let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::STORAGE_BINDING;
+            let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::STORAGE_BINDING | probed;
             let texture = gpu.texture("between passes", layout.extent, texture_format(layout.format), usage);
-            texture.create_view(&wgpu::TextureViewDescriptor::default())
+            if gpu.silent {
+                probe::holds(gpu, &texture, layout.format.bytes())?;
+            }
+            Ok(texture.create_view(&wgpu::TextureViewDescriptor::default()))
         })
     }
 
     /// A texture for the words of each source.
-    pub(super) fn words(&mut self, gpu: &Gpu, texels: impl Iterator<Item = Extent>) -> Vec<Arc<Words>> {
-        let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
+    pub(super) fn words(&mut self, gpu: &Gpu, texels: impl Iterator<Item = Extent>) -> Result<Vec<Arc<Words>>> {
+        let probed = if gpu.silent { probe::USAGE } else { wgpu::TextureUsages::empty() };
+        let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST | probed;
         take(&mut self.words, texels, |extent| {
             let texture = gpu.texture("source", extent, wgpu::TextureFormat::Rgba32Uint, usage);
-            Words { view: texture.create_view(&wgpu::TextureViewDescriptor::default()), texture }
+            if gpu.silent {
+                probe::holds(gpu, &texture, 16)?;
+            }
+            Ok(Words { view: texture.create_view(&wgpu::TextureViewDescriptor::default()), texture })
         })
     }
 
     /// Buffers in the device's own memory.
-    pub(super) fn buffers(&mut self, gpu: &Gpu, sizes: impl Iterator<Item = u64>) -> Vec<Arc<wgpu::Buffer>> {
+    pub(super) fn buffers(&mut self, gpu: &Gpu, sizes: impl Iterator<Item = u64>) -> Result<Vec<Arc<wgpu::Buffer>>> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        take(&mut self.buffers, sizes, |size| gpu.buffer("between passes", size, usage, false))
+        take(&mut self.buffers, sizes, |size| Ok(gpu.buffer("between passes", size, usage, false)))
     }
 }
 
 fn take<K: Copy + Eq + Hash, T>(
     pool: &mut HashMap<K, Vec<Weak<T>>>,
     keys: impl Iterator<Item = K>,
-    make: impl Fn(K) -> T,
-) -> Vec<Arc<T>> {
+    make: impl Fn(K) -> Result<T>,
+) -> Result<Vec<Arc<T>>> {
     pool.retain(|_, members| members.iter().any(|member| member.strong_count() > 0));
     let mut used: HashMap<K, usize> = HashMap::new();
     keys.map(|key| {
         let members = pool.entry(key).or_default();
         let index = used.entry(key).or_default();
-        let member = members.get(*index).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let made = Arc::new(make(key));
-            let weak = Arc::downgrade(&made);
-            match members.get_mut(*index) {
-                Some(place) => *place = weak,
-                None => members.push(weak),
+        let member = match members.get(*index).and_then(Weak::upgrade) {
+            Some(member) => member,
+            None => {
+                let made = Arc::new(make(key)?);
+                let weak = Arc::downgrade(&made);
+                match members.get_mut(*index) {
+                    Some(place) => *place = weak,
+                    None => members.push(weak),
+                }
+                made
             }
-            made
-        });
+        };
         *index += 1;
-        member
+        Ok(member)
     })
     .collect()
 }
@@ -319,7 +333,9 @@ impl Outlet {
     /// The mapped bytes, copied if somebody `wants` them; the device has its memory back afterwards.
     pub(super) fn read(&self, pool: &Arc<BytePool>, wanted: bool) -> Result<Option<PooledBytes>> {
         let bytes = match wanted {
-            true => self.host.slice(..).get_mapped_range().map_err(map_error).map(|view| Some(pool.copy(&view))),
+            true => {
+                self.host.slice(..).get_mapped_range().map_err(map_error).and_then(|view| pool.copy(&view).map(Some))
+            }
             false => Ok(None),
         };
         self.host.unmap();

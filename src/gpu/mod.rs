@@ -29,6 +29,7 @@ mod device;
 mod frame;
 mod memory;
 mod pipelines;
+mod probe;
 mod program;
 mod schedule;
 mod self_test;

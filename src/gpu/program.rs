@@ -78,7 +78,7 @@ impl Program {
             self.version += 1;
         }
         if self.shared.is_none() {
-            self.shared = Some(gpu.scoped("textures and buffers", || Ok(self.share(gpu, pool)))?);
+            self.shared = Some(gpu.scoped("textures and buffers", || self.share(gpu, pool))?);
         }
         let Some(shared) = &self.shared else { return Err(Error::Device("no shared resources".to_string())) };
         let slot = match self.spare.pop() {
@@ -94,7 +94,7 @@ impl Program {
         self.spare.push(slot);
     }
 
-    fn share(&self, gpu: &Gpu, pool: &mut SharedPool) -> Shared {
+    fn share(&self, gpu: &Gpu, pool: &mut SharedPool) -> Result<Shared> {
         let recording = &self.recording;
         let pictures = recording.outputs.iter().filter(|output| matches!(output, OutputLayout::Picture(_)));
         let (mut sources, pictures): (Vec<u64>, Vec<u64>) = match gpu.mappable {
@@ -107,12 +107,13 @@ impl Program {
         let mut source_textures = Vec::new();
         if recording.source_textures {
             sources.clear();
-            source_textures = pool.words(gpu, recording.sources.iter().map(|layout| layout.texels()));
+            source_textures = pool.words(gpu, recording.sources.iter().map(|layout| layout.texels()))?;
         }
-        let mut all = pool.buffers(gpu, recording.buffers.iter().chain(&sources).chain(&pictures).copied());
+        let mut all = pool.buffers(gpu, recording.buffers.iter().chain(&sources).chain(&pictures).copied())?;
         let pictures = all.split_off(recording.buffers.len() + sources.len());
         let sources = all.split_off(recording.buffers.len());
-        Shared { textures: pool.textures(gpu, &recording.textures), buffers: all, sources, source_textures, pictures }
+        let textures = pool.textures(gpu, &recording.textures)?;
+        Ok(Shared { textures, buffers: all, sources, source_textures, pictures })
     }
 }
 

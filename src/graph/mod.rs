@@ -88,6 +88,21 @@ impl NodeContent {
             NodeContent::Custom { operator, .. } => operator.name(),
         }
     }
+
+    /// Whether so many pictures are what it reads.
+    fn check_inputs(&self, count: usize) -> Result<()> {
+        let (least, most) = match self {
+            NodeContent::Input => (0, 0),
+            NodeContent::Operator { operator, .. } => (operator.required_inputs(), operator.inputs.len()),
+            NodeContent::Custom { .. } => (1, 1),
+        };
+        if (least..=most).contains(&count) {
+            return Ok(());
+        }
+        let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let message = format!("reads {expected} pictures, given {count}");
+        Err(Error::BadInput { operator: self.operator_name().into(), message })
+    }
 }
 
 /// A named output.
@@ -268,12 +283,6 @@ impl GraphData {
     ) -> Result<usize> {
         let operator = crate::ops::find(operator)?;
         let arguments = Arguments::new(operator.name, operator.parameters, arguments)?;
-        let (least, most) = (operator.required_inputs(), operator.inputs.len());
-        if inputs.len() < least || inputs.len() > most {
-            let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            let message = format!("reads {expected} pictures, given {}", inputs.len());
-            return Err(Error::BadInput { operator: operator.name.into(), message });
-        }
         self.push(operator.name, NodeContent::Operator { operator, arguments }, inputs)
     }
 
@@ -304,6 +313,7 @@ impl GraphData {
         if inputs.iter().any(|input| *input >= self.nodes.len()) {
             return Err(Error::BadGraph(format!("{base} reads a node that stands after it")));
         }
+        content.check_inputs(inputs.len())?;
         let name = self.unused_name(base);
         self.nodes.push(NodeData { name, content, inputs });
         Ok(self.nodes.len() - 1)
@@ -341,7 +351,8 @@ impl GraphData {
         Ok(())
     }
 
-    /// Reports a mistake made with the fluent interface, if any, and a graph without an output.
+    /// Reports a mistake made with the fluent interface, if any, a graph without an output, and what a graph put together
+    /// by hand may have wrong: cycles, nodes that are not there, the wrong number of pictures.
     pub fn check(&self) -> Result<()> {
         if let Some(Fault(error)) = &self.error {
             return Err(error.clone());
@@ -350,9 +361,13 @@ impl GraphData {
             return Err(Error::BadGraph("it has no output".into()));
         }
         for (index, node) in self.nodes.iter().enumerate() {
+            if node.inputs.iter().any(|input| *input >= self.nodes.len()) {
+                return Err(Error::BadGraph(format!("node '{}' reads a node that is not there", node.name)));
+            }
             if node.inputs.iter().any(|input| *input >= index) {
                 return Err(Error::BadGraph(format!("node '{}' is part of a cycle", node.name)));
             }
+            node.content.check_inputs(node.inputs.len())?;
         }
         if self.outputs.iter().any(|output| output.node >= self.nodes.len()) {
             return Err(Error::BadGraph("an output names no node".into()));

@@ -8,7 +8,7 @@ use half::f16;
 
 use super::format::{AlphaMode, Description, PixelFormat, SampleType};
 use super::picture::{Image, ImageView};
-use crate::color::luma;
+use crate::maths::luma709;
 
 /// One sample: how it becomes a float and how a float becomes it.
 trait Sample: bytemuck::Pod + Send + Sync {
@@ -147,7 +147,7 @@ fn decode_row<T: Sample>(channels: u32, bytes: &[u8], out: &mut [[f32; 4]]) {
 fn encode_pixels<T: Sample>(pixels: &[[f32; 4]], target: Description) -> Image {
     let mut out = vec![T::zeroed(); target.byte_count() / size_of::<T>()];
     match target.format.channels() {
-        1 => each_pixel(pixels, &mut out, |[[red, green, blue, _]]| [T::from_float(luma(red, green, blue))]),
+        1 => each_pixel(pixels, &mut out, |[[red, green, blue, _]]| [T::from_float(luma709(red, green, blue))]),
         3 => each_pixel(pixels, &mut out, |[[red, green, blue, _]]| [red, green, blue].map(T::from_float)),
         _ => each_pixel(pixels, &mut out, |[pixel]| pixel.map(T::from_float)),
     }
@@ -179,7 +179,7 @@ fn convert<From: Sample, To: Sample>(view: ImageView<'_>, target: Description) -
 
 fn to_grey<From: Sample, To: Sample>(pixel: [From; 3]) -> To {
     let [red, green, blue] = pixel.map(From::to_float);
-    To::from_float(luma(red, green, blue))
+    To::from_float(luma709(red, green, blue))
 }
 
 fn to_straight<From: Sample>(pixel: [From; 4]) -> [f32; 3] {

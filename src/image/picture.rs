@@ -323,10 +323,29 @@ impl<'a> ImageView<'a> {
 
     /// A copy that owns its pixels, tightly packed.
     pub fn to_image(&self) -> Image {
+        self.owned(self.tight_bytes().into_owned())
+    }
+
+    /// As [`ImageView::to_image`], but memory that is not there is an error.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn try_to_image(&self) -> Result<Image> {
+        let bytes = self.description.byte_count();
+        let mut tight = Vec::new();
+        tight
+            .try_reserve_exact(bytes)
+            .map_err(|_| Error::OutOfMemory(format!("{bytes} bytes for a copy of {}", self.description)))?;
+        self.rows().for_each(|row| tight.extend_from_slice(row));
+        Ok(self.owned(tight))
+    }
+
+    /// Itself with tightly packed bytes of its own.
+    fn owned(&self, tight: Vec<u8>) -> Image {
         Image {
             description: self.description,
             stride: self.description.row_bytes(),
-            pixels: Arc::new(self.tight_bytes().into_owned()),
+            pixels: Arc::new(tight),
             icc_profile: None,
         }
     }

@@ -538,9 +538,24 @@ pub fn put_field<T: FieldType>(value: &T, words: &mut Vec<u32>) {
 
 /// Declares a kernel's uniforms and finds its WGSL text, `wgsl/ops/<name>.wgsl`.
 ///
-/// ```ignore
+/// ```
+/// use cyanotype::op::{Point, Position, Rgba, Shader, kernel};
+///
 /// kernel! { "exposure", cost: 1.0, pub struct Exposure { gain: f32 } }
-/// kernel! { "curves", cost: 3.0, pub struct Curves { size: u32 } table samples }
+/// kernel! { "curves", cost: 3.0, pub struct Curves { start: f32, scale: f32 } table samples }
+///
+/// impl Point for Exposure {
+///     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
+///         [r * self.gain, g * self.gain, b * self.gain, a]
+///     }
+/// }
+///
+/// let mut words = Vec::new();
+/// Exposure { gain: 2.0 }.words(&mut words);
+/// assert_eq!(words, [2.0f32.to_bits()]);
+/// assert!(Exposure::WGSL.contains("fn exposure("));
+/// let curves = Curves { start: 0.0, scale: 1.0, samples: [[0.5; 4]].into() };
+/// assert_eq!(curves.table().unwrap()[..], [[0.5; 4]]);
 /// ```
 /// With `table name` the struct gets one more member `name: Arc<[[f32; 4]]>`, which WGSL reads through `table()`.
 #[macro_export]

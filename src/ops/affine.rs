@@ -16,7 +16,7 @@ pub static OPERATOR: Operator = Operator {
               as an area: its upper left corner is (0, 0), the centre of its first pixel (0.5, 0.5). Each output pixel \
               reads the picture at the inverse, premultiplied, without antialiasing: resize before shrinking much. \
               OpenCV's warpAffine counts from the centre of the first pixel; for its matrix give c + (1 - a - b) / 2 \
-              and f + (1 - d - e) / 2 as offsets. Consecutive affine operators are composed and read once.",
+              and f + (1 - d - e) / 2 as offsets; it rounds coordinates to 1/32 of a pixel, which is not done here. Consecutive affine operators are composed and read once.",
     inputs: IMAGE,
     parameters: &[
         Parameter::floats("matrix", 6, 6, &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0])

@@ -15,8 +15,8 @@ pub static OPERATOR: Operator = Operator {
     details: "The mean of a square window with weights exp(-distance^2 / (2 sigma-space^2) - difference^2 / (2 \
               sigma-range^2)); difference^2 is the mean over red, green and blue of their squared differences, plus \
               that of alpha, of premultiplied values as stored. So a grey picture gives the same in one channel and in \
-              three. scikit-image sums over the channels: its sigma_color is sqrt(3) sigma-range on colour pictures. \
-              OpenCV adds the absolute differences, and its window is a disc.",
+              three. OpenCV gives the same for one channel with a radius of five sigma-space and more: its window is a disc. \
+              For colours it adds the absolute differences of the channels instead.",
     inputs: IMAGE,
     parameters: &[
         Parameter::float("sigma-space", 0.0, 16.0, 3.0, "px").help("Reach in pixels; 0 changes nothing"),

@@ -7,7 +7,6 @@
 //! decides. Each jump is moved off the exact 0 or 1 by [`EDGE`], a distance above rounding errors and below any step of
 //! 8- or 16-bit values, so that all devices land on the same side.
 
-use crate::color;
 use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
@@ -26,7 +25,8 @@ pub static OPERATOR: Operator = Operator {
               stored, as in CSS and Photoshop. A mask (its luma times its alpha) multiplies the source. The result is \
               opaque where the image is. Modes other than normal, multiply, screen, darken, lighten, difference and \
               exclusion are meant for values in 0..1. Jumps of dodge and burn stand 2e-6 off the exact 0 and 1, and the \
-              chroma of the non-separable modes fades below 1e-4, so that rounding does not decide.",
+              chroma of the non-separable modes fades below 1e-4, so that rounding does not decide. \
+              Pillow's ImageChops overlay and hard_light divide by 127, a level off.",
     inputs: &[Input::required("image"), Input::required("other"), Input::optional("mask")],
     parameters: &[
         Parameter::choice("mode", MODES, 0).help("How the colours mix where both pictures are"),
@@ -146,7 +146,7 @@ impl Composite<2> for BlendMasked {
     #[inline(always)]
     fn pixel(&self, [source, [r, g, b, _]]: [Rgba; 2], _: Position) -> Rgba {
         // The mask comes premultiplied, so this is luma times alpha.
-        let coverage = maths::clamp(color::luma(r, g, b), 0.0, 1.0);
+        let coverage = maths::clamp(maths::luma709(r, g, b), 0.0, 1.0);
         source.map(|value| value * coverage)
     }
 }

@@ -16,8 +16,8 @@ pub static OPERATOR: Operator = Operator {
     name: "convolve",
     group: Group::Filter,
     summary: "Weighs the pixels of a window with a kernel of your own",
-    details: "sum(kernel * window) / divisor + bias. This is a correlation, as in OpenCV's filter2D and Pillow's Kernel: \
-              the first weight belongs to the pixel above and to the left. With flip=true it is a convolution, as in \
+    details: "sum(kernel * window) / divisor + bias. This is a correlation, as in OpenCV's filter2D: the first \
+              weight belongs to the pixel above and to the left (Pillow's Kernel lists the lowest row first). With flip=true it is a convolution, as in \
               SciPy's ndimage.convolve. Weights are listed row by row, an odd number of columns and of rows, at most \
               31 each. Works on premultiplied values as stored. A kernel whose weights over the divisor sum to 1 \
               filters alpha as well; any other (edges, embossing) keeps the picture's alpha. A kernel that is the \

@@ -21,7 +21,8 @@ pub static OPERATOR: Operator = Operator {
               the pixels up to bin i and 'first' is the lowest bin in use; between the 256 bins the curve is linear, \
               so values finer than 8 bit keep their steps. By default the curve is that of Rec. 709 luma, and the \
               change of luma is added to red, green and blue, which keeps the differences of colour (as by equalising \
-              Y of YCbCr); per-channel=true gives each channel its own curve, as Pillow's ImageOps.equalize does. A \
+              Y of YCbCr); per-channel=true gives each channel its own curve, as Pillow's ImageOps.equalize does \
+              (which counts in whole pixels per level and so differs by some levels on small pictures). A \
               picture of one value stays as it is. Values are straight, as stored; alpha stays.",
     inputs: IMAGE,
     parameters: &[

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::graph::Node;
+use crate::maths;
 use crate::op::{
     Arguments, Builder, Channels, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Rgba, Value, kernel,
 };
@@ -12,7 +13,8 @@ pub static OPERATOR: Operator = Operator {
     group: Group::Color,
     summary: "Keeps the luma of each pixel",
     details: "The weighted sum of red, green and blue as stored, with the weights of Rec. 709 (0.2126, 0.7152, 0.0722) \
-              or Rec. 601 (0.299, 0.587, 0.114), or their plain mean. The result has one channel.",
+              or Rec. 601 (0.299, 0.587, 0.114), or their plain mean. Grey stays exactly what it is. \
+              OpenCV and Pillow take Rec. 601; scikit-image's rgb2gray has 0.2125, 0.7154, 0.0721. The result has one channel.",
     inputs: IMAGE,
     parameters: &[Parameter::choice("luma", &["rec709", "rec601", "mean"], 0).help("Which weights")],
     lower,
@@ -23,13 +25,13 @@ kernel! { "grayscale", cost: 0.5, pub struct Grayscale { weights: [f32; 3] } }
 impl Grayscale {
     /// Luma of Rec. 709.
     pub fn rec709() -> Self {
-        Grayscale { weights: [0.2126, 0.7152, 0.0722] }
+        Grayscale { weights: maths::REC709 }
     }
 }
 
 fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Result<Value> {
     let weights = match arguments.choice("luma") {
-        "rec601" => [0.299, 0.587, 0.114],
+        "rec601" => maths::REC601,
         "mean" => [1.0 / 3.0; 3],
         _ => Grayscale::rec709().weights,
     };
@@ -39,7 +41,7 @@ fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Resu
 impl Point for Grayscale {
     #[inline(always)]
     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
-        let luma = r * self.weights[0] + g * self.weights[1] + b * self.weights[2];
+        let luma = maths::weighted_luma(r, g, b, self.weights);
         [luma, luma, luma, a]
     }
 

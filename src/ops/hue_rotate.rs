@@ -3,6 +3,7 @@
 
 use crate::color;
 use crate::graph::Node;
+use crate::maths;
 use crate::op::{Arguments, Builder, Group, IMAGE, Operator, Parameter, Point, Position, Rgba, Value, kernel};
 
 /// Rotation of the hue.
@@ -29,7 +30,7 @@ impl HueRotate {
     /// By an angle in degrees.
     pub fn new(degrees: f32) -> Self {
         let (sin, cos) = f64::from(degrees).rem_euclid(360.0).to_radians().sin_cos();
-        let (wr, wg, wb) = (0.2126, 0.7152, 0.0722);
+        let [wr, wg, wb] = [0.2126, 0.7152, 0.0722]; // of Rec. 709, in double precision
         // Each row is luma + cos * (channel - luma) + sin * (a direction that has no luma and is 0 for grey).
         let turned = [
             [-wr, -wg, 1.0 - wb],
@@ -51,8 +52,9 @@ impl HueRotate {
 impl Point for HueRotate {
     #[inline(always)]
     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
-        let dot = |row: [f32; 3]| row[0] * r + row[1] * g + row[2] * b;
-        [dot(self.r), dot(self.g), dot(self.b), a]
+        // Each row sums to 1, so it is a weighted mean, in the form that leaves grey exactly as it is.
+        let turned = |row: [f32; 3]| maths::weighted_luma(r, g, b, row);
+        [turned(self.r), turned(self.g), turned(self.b), a]
     }
 
     fn is_identity(&self) -> bool {
@@ -88,10 +90,10 @@ mod tests {
     fn grey_and_luma_stay() {
         for angle in [-300.0, -90.0, 17.0, 45.0, 180.0, 270.0] {
             let kernel = HueRotate::new(angle);
-            assert_near(run(&kernel, [0.7, 0.7, 0.7, 0.5]), [0.7, 0.7, 0.7, 0.5], 2e-7);
+            assert_eq!(run(&kernel, [0.7, 0.7, 0.7, 0.5]), [0.7, 0.7, 0.7, 0.5]);
             for color in SAMPLES {
                 let [r, g, b, _] = run(&kernel, color);
-                assert!((color::luma(r, g, b) - color::luma(color[0], color[1], color[2])).abs() < 2e-6);
+                assert!((maths::luma709(r, g, b) - maths::luma709(color[0], color[1], color[2])).abs() < 2e-6);
             }
             assert_matrix(&kernel);
         }

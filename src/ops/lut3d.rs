@@ -21,7 +21,7 @@ pub static OPERATOR: Operator = Operator {
     details: "Reads LUT_3D_SIZE (2 to 129) or LUT_1D_SIZE (2 to 65536) tables with DOMAIN_MIN and DOMAIN_MAX, or \
               LUT_3D_INPUT_RANGE and LUT_1D_INPUT_RANGE. Colours outside of the domain are clamped to it. Values are used \
               as stored: a table says what it expects, mostly encoded values. Interpolation is tetrahedral, as in \
-              Resolve, libplacebo and ffmpeg's default, or trilinear.",
+              Resolve, libplacebo and ffmpeg's default, or trilinear, as in Pillow's Color3DLUT.",
     inputs: IMAGE,
     parameters: &[
         Parameter::file("file", "cube").help("The table"),

@@ -21,7 +21,9 @@ pub static OPERATOR: Operator = Operator {
               exact area that a pixel covers. When shrinking, filters are stretched by the factor unless \
               antialias=false, so nothing is skipped. Works on premultiplied values as stored, height first; windows \
               are cut at the picture's edge and renormalised. These are the weights of Pillow and fast_image_resize \
-              (whose box filter weighs whole pixels, unlike area). OpenCV's linear, cubic (a = -0.75) and Lanczos \
+              (whose box filter weighs whole pixels, unlike area; bytes are rounded and clamped between the directions \
+              there, not here). Nearest is OpenCV's INTER_NEAREST_EXACT, but where \
+              a centre falls between two pixels the later one is taken, always. OpenCV's linear, cubic (a = -0.75) and Lanczos \
               (8 pixels) never antialias; its area is the same when shrinking. In linear light fine bright detail keeps \
               its energy.",
     inputs: IMAGE,

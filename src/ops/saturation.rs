@@ -2,6 +2,7 @@
 
 use crate::color;
 use crate::graph::Node;
+use crate::maths;
 use crate::op::{Arguments, Builder, Group, IMAGE, Operator, Parameter, Point, Position, Rgba, Value, kernel};
 
 /// `luma + (value - luma) * amount`.
@@ -24,7 +25,7 @@ kernel! { "saturation", cost: 0.7, pub struct Saturation { amount: f32 } }
 impl Point for Saturation {
     #[inline(always)]
     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
-        let luma = color::luma(r, g, b);
+        let luma = maths::luma709(r, g, b);
         let stretch = |value: f32| luma + (value - luma) * self.amount;
         [stretch(r), stretch(g), stretch(b), a]
     }
@@ -35,7 +36,7 @@ impl Point for Saturation {
 
     fn matrix(&self) -> Option<color::Matrix> {
         let amount = f64::from(self.amount);
-        let luma = color::REC709.map(|weight| f64::from(weight) * (1.0 - amount));
+        let luma = maths::REC709.map(|weight| f64::from(weight) * (1.0 - amount));
         let mut rows = [luma; 3];
         for (index, row) in rows.iter_mut().enumerate() {
             row[index] += amount;
@@ -63,7 +64,7 @@ mod tests {
             assert_eq!(run(&kernel, [0.3, 0.3, 0.3, 0.5]), [0.3, 0.3, 0.3, 0.5]);
             for color in SAMPLES {
                 let [r, g, b, _] = run(&kernel, color);
-                assert!((color::luma(r, g, b) - color::luma(color[0], color[1], color[2])).abs() < 1e-5);
+                assert!((maths::luma709(r, g, b) - maths::luma709(color[0], color[1], color[2])).abs() < 1e-5);
             }
             assert_matrix(&kernel);
         }

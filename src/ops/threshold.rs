@@ -1,7 +1,7 @@
 //! threshold: white where the luma reaches a value, black elsewhere.
 
-use crate::color;
 use crate::graph::Node;
+use crate::maths;
 use crate::op::{
     Arguments, Builder, Channels, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Rgba, Value, kernel,
 };
@@ -28,7 +28,7 @@ kernel! { "threshold", cost: 0.5, pub struct Threshold { value: f32 } }
 impl Point for Threshold {
     #[inline(always)]
     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
-        let white = if color::luma(r, g, b) >= self.value { 1.0 } else { 0.0 };
+        let white = if maths::luma709(r, g, b) >= self.value { 1.0 } else { 0.0 };
         [white, white, white, a]
     }
 }

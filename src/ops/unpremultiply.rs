@@ -8,7 +8,7 @@ pub static OPERATOR: Operator = Operator {
     name: "unpremultiply",
     group: Group::Color,
     summary: "Divides colours by alpha",
-    details: "The compiler inserts this where it is needed; as an operator it treats the stored numbers as they stand. Fully transparent pixels become black.",
+    details: "The compiler inserts this where it is needed; as an operator it treats the stored numbers as they stand. Fully transparent pixels become black. Results are rounded as all others; Pillow truncates them.",
     inputs: IMAGE,
     parameters: &[],
     lower: |builder: &mut Builder, _: &Arguments, inputs: &[Value]| Ok(builder.point(inputs[0], Unpremultiply {})),

@@ -15,7 +15,8 @@ pub static OPERATOR: Operator = Operator {
     summary: "Sharpens: adds what a Gaussian blur takes away",
     details: "value + amount * detail, where detail is value - blurred, with its magnitude reduced by threshold, never \
               below 0 (as darktable does; a hard threshold, as in Pillow, tears edges). On red, green and blue as \
-              stored; alpha stays. With threshold 0 this is scikit-image's unsharp_mask and ImageMagick's -unsharp. \
+              stored; alpha stays. With threshold 0 this is scikit-image's unsharp_mask (whose blur is cut at four \
+              sigma instead of three) and ImageMagick's -unsharp. \
               Edges are clamped.",
     inputs: IMAGE,
     parameters: &[

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cyanotype::{AlphaMode, Context, Description, Error, GraphData, Image, Options, PixelFormat, Precision, ops};
 
 /// On drivers that compile slowly `CYANOTYPE_THIN=n` runs every n-th case on the GPU; the CPU runs all.
-fn is_drawn() -> bool {
+pub fn is_drawn() -> bool {
     static CASES: AtomicUsize = AtomicUsize::new(0);
     let every: usize = std::env::var("CYANOTYPE_THIN").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     CASES.fetch_add(1, Ordering::Relaxed).is_multiple_of(every)

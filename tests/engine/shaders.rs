@@ -1,13 +1,16 @@
 //! Every operator's module, fused and not, passes naga and goes on to the other shader languages. No device is needed.
 
 use crate::common::{Mood, Random, apply};
+use crate::random_graphs::random_case;
 use cyanotype::graph::lower::lower;
 use cyanotype::graph::simplify::{simplify, without_dead};
 use cyanotype::op::Operator;
 use cyanotype::plan::plan;
-use cyanotype::plan::recording::Command;
+use cyanotype::plan::recording::Command as Recorded;
 use cyanotype::{Description, GraphData, Limits, Options, PixelFormat, ops, shader};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Command;
 
 /// The modules of a graph.
 pub fn modules(graph: &GraphData, inputs: &[(&str, Description)], options: &Options) -> Vec<(String, String)> {
@@ -19,8 +22,8 @@ pub fn modules(graph: &GraphData, inputs: &[(&str, Description)], options: &Opti
         .commands
         .into_iter()
         .filter_map(|command| match command {
-            Command::Dispatch(dispatch) => Some((dispatch.label, dispatch.wgsl.to_string())),
-            Command::Clear { .. } => None,
+            Recorded::Dispatch(dispatch) => Some((dispatch.label, dispatch.wgsl.to_string())),
+            Recorded::Clear { .. } => None,
         })
         .collect()
 }
@@ -77,10 +80,107 @@ fn every_operator_in_every_language() {
     }
 }
 
-fn translate(what: &str, module: &naga::Module, info: &naga::valid::ModuleInfo) {
-    use naga::back::{glsl, hlsl, msl, spv};
-    let spirv = spv::write_vec(module, info, &spv::Options::default(), None);
-    assert!(!spirv.unwrap_or_else(|error| panic!("{what}, SPIR-V: {error}")).is_empty());
+/// What the validators of Khronos are given: the modules of every operator, fused and not, and of random fused graphs.
+fn sample_of_modules() -> BTreeMap<String, String> {
+    let mut random = Random(5);
+    let mut texts = BTreeMap::new();
+    let mut add = |graph: &GraphData, inputs: &[(&str, Description)], fuse: bool| {
+        for (label, text) in modules(graph, inputs, &Options { fuse, ..Options::default() }) {
+            texts.entry(text).or_insert(label);
+        }
+    };
+    for operator in ops::ALL {
+        for (fused, format) in [(false, PixelFormat::Rgb8), (true, PixelFormat::Rgba16F)] {
+            // Arguments may not fit each other; some draw does.
+            let drawn = (0..50).find_map(|_| {
+                let (graph, names) = graph_of(&mut random, operator, fused);
+                let inputs: Vec<(&str, Description)> =
+                    names.into_iter().map(|name| (name, Description::new(64, 48, format))).collect();
+                lower(&graph, &inputs).is_ok().then_some((graph, inputs))
+            });
+            let (graph, inputs) = drawn.unwrap_or_else(|| panic!("{} refuses all arguments", operator.name));
+            add(&graph, &inputs, fused);
+        }
+    }
+    for _ in 0..40 {
+        let case = random_case(&mut random);
+        let inputs: Vec<(&str, Description)> =
+            case.inputs.iter().map(|(name, image)| (*name, image.description())).collect();
+        add(&case.graph, &inputs, true);
+    }
+    texts
+}
+
+/// Whether a tool is there; a failure where `CYANOTYPE_REQUIRE` asks for a complete machine.
+fn has(tool: &str) -> bool {
+    let found = Command::new(tool).arg("--version").output().is_ok();
+    let required = std::env::var("CYANOTYPE_REQUIRE").is_ok_and(|value| !value.is_empty());
+    assert!(found || !required, "CYANOTYPE_REQUIRE is set, but {tool} is not installed (.ci/drivers installs it)");
+    if !found {
+        println!("skipped: {tool} is not installed");
+    }
+    found
+}
+
+/// The complaint of a tool about its files, if it has one.
+fn complaint(tool: &str, arguments: &[&str], files: &[PathBuf]) -> Option<String> {
+    let output = Command::new(tool).args(arguments).args(files).output().expect("it was there a moment ago");
+    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
+    (!output.status.success()).then_some(text)
+}
+
+/// SPIR-V of Vulkan 1.0 by `spirv-val`, GLSL ES 3.10 by `glslangValidator`: what drivers will be handed is what others
+/// also hold to be right. Each tool is seen to refuse what is wrong.
+#[test]
+fn khronos_tools_accept_every_module() {
+    let (spirv, glsl) = (has("spirv-val"), has("glslangValidator"));
+    if !spirv && !glsl {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let (spirv_arguments, glsl_arguments) = (["--target-env", "vulkan1.0"], ["-S", "comp"]);
+    let (mut wrong, mut sources) = (Vec::new(), Vec::new());
+    let texts = sample_of_modules();
+    for (number, (text, label)) in texts.iter().enumerate() {
+        let (module, info) = validate(label, text);
+        if spirv {
+            let words = naga::back::spv::write_vec(&module, &info, &naga::back::spv::Options::default(), None);
+            let words = words.unwrap_or_else(|error| panic!("{label}, SPIR-V: {error}"));
+            let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            // It takes one file at a time.
+            let file = [folder.path().join("module.spv")];
+            std::fs::write(&file[0], &bytes).expect("it can be written");
+            wrong.extend(complaint("spirv-val", &spirv_arguments, &file).map(|text| format!("{label}: {text}")));
+            if number == 0 {
+                let middle = bytes.len() / 2 / 4 * 4;
+                bytes[middle..middle + 8].fill(0xff);
+                std::fs::write(&file[0], bytes).expect("it can be written");
+                assert!(complaint("spirv-val", &spirv_arguments, &file).is_some(), "spirv-val accepts anything");
+            }
+        }
+        let file =
+            folder.path().join(format!("{number}-{}.comp", label.replace(|c: char| !c.is_ascii_alphanumeric(), "-")));
+        std::fs::write(&file, glsl_of(label, &module, &info)).expect("it can be written");
+        sources.push(file);
+    }
+    if glsl {
+        // All at once; the complaint names the files.
+        wrong.extend(complaint("glslangValidator", &glsl_arguments, &sources));
+        let text = std::fs::read_to_string(&sources[0]).expect("it was written");
+        std::fs::write(&sources[0], text.replacen("void main() {", "void main() { undeclared = 1.0;", 1))
+            .expect("written");
+        assert!(
+            complaint("glslangValidator", &glsl_arguments, &sources).is_some(),
+            "glslangValidator accepts anything"
+        );
+    }
+    println!("{} modules", texts.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// GLSL ES 3.10, as a driver of OpenGL ES is given it.
+fn glsl_of(what: &str, module: &naga::Module, info: &naga::valid::ModuleInfo) -> String {
+    use naga::back::glsl;
     let mut text = String::new();
     let options = glsl::Options { version: glsl::Version::new_gles(310), ..Default::default() };
     let pipeline =
@@ -89,7 +189,14 @@ fn translate(what: &str, module: &naga::Module, info: &naga::valid::ModuleInfo) 
     glsl::Writer::new(&mut text, module, info, &options, &pipeline, policies)
         .and_then(|mut writer| writer.write())
         .unwrap_or_else(|error| panic!("{what}, GLSL ES: {error}"));
-    assert!(text.contains("void main"));
+    text
+}
+
+fn translate(what: &str, module: &naga::Module, info: &naga::valid::ModuleInfo) {
+    use naga::back::{hlsl, msl, spv};
+    let spirv = spv::write_vec(module, info, &spv::Options::default(), None);
+    assert!(!spirv.unwrap_or_else(|error| panic!("{what}, SPIR-V: {error}")).is_empty());
+    assert!(glsl_of(what, module, info).contains("void main"));
     msl::write_string(
         module,
         info,

@@ -154,14 +154,14 @@ fn linear_to_srgb3(light: vec3f) -> vec3f {
     return select(size * 12.92, curved, size > vec3f(0.0031308)) * sign(light);
 }
 
-// Luma by the weights of ITU-R BT.709.
-fn luma709(color: vec3f) -> f32 {
-    return dot(color, vec3f(0.2126, 0.7152, 0.0722));
+// A mean by weights that sum to 1, as green plus differences: exact on grey.
+fn weighted_luma(color: vec3f, weights: vec3f) -> f32 {
+    return color.g + weights.r * (color.r - color.g) + weights.b * (color.b - color.g);
 }
 
-// Luma by the weights of ITU-R BT.601.
-fn luma601(color: vec3f) -> f32 {
-    return dot(color, vec3f(0.299, 0.587, 0.114));
+// Luma by the weights of ITU-R BT.709.
+fn luma709(color: vec3f) -> f32 {
+    return weighted_luma(color, vec3f(0.2126, 0.7152, 0.0722));
 }
 
 // Hue of a colour in turns, 0..1, whose largest channel and range are given. The hue of grey is 0.

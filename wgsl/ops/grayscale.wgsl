@@ -1,4 +1,4 @@
 // Luma of a pixel.
 fn grayscale(color: vec4f, u: Grayscale) -> vec4f {
-    return vec4f(vec3f(dot(color.rgb, u.weights)), color.a);
+    return vec4f(vec3f(weighted_luma(color.rgb, u.weights)), color.a);
 }

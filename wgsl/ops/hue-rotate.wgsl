@@ -1,4 +1,5 @@
-// Colours turned about the grey axis.
+// The hue turned about the grey axis. Each row sums to 1, so it is a weighted mean, exact on grey.
 fn hue_rotate(color: vec4f, u: HueRotate) -> vec4f {
-    return vec4f(dot(color.rgb, u.r), dot(color.rgb, u.g), dot(color.rgb, u.b), color.a);
+    let rgb = color.rgb;
+    return vec4f(weighted_luma(rgb, u.r), weighted_luma(rgb, u.g), weighted_luma(rgb, u.b), color.a);
 }

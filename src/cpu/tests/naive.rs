@@ -231,7 +231,7 @@ fn warp(input: &(&Made, Shape), interpolation: Interpolation, edge: Edge, u: f32
 fn histogram(pixels: &[Rgba]) -> Vec<[u32; 4]> {
     let mut entries = vec![[0; 4]; 256];
     for [r, g, b, _] in pixels {
-        let luma = r * 0.2126 + g * 0.7152 + b * 0.0722;
+        let luma = g + 0.2126 * (r - g) + 0.0722 * (b - g);
         for (channel, value) in [*r, *g, *b, luma].into_iter().enumerate() {
             let value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
             entries[(value * 255.0 + 0.5).floor() as usize][channel] += 1;
