@@ -103,6 +103,7 @@ pub struct Context(Arc<Inner>);
 struct Inner {
     backend: Backend,
     reason: String,
+    compute: crate::compute::State,
 }
 
 /// What runs the programs.
@@ -147,7 +148,11 @@ impl Context {
     }
 
     fn on_cpu(reason: impl Into<String>, frames: usize) -> Self {
-        Context(Arc::new(Inner { backend: Backend::Cpu(Arc::new(Bound::new(frames))), reason: reason.into() }))
+        Context(Arc::new(Inner {
+            backend: Backend::Cpu(Arc::new(Bound::new(frames))),
+            reason: reason.into(),
+            compute: Default::default(),
+        }))
     }
 
     /// A context of your choice.
@@ -187,7 +192,7 @@ impl Context {
             Some(named) => format!("asked for as {named}"),
             None => "the best device that passed its self-test".into(),
         };
-        Ok(Context(Arc::new(Inner { backend: Backend::Gpu(device), reason })))
+        Ok(Context(Arc::new(Inner { backend: Backend::Gpu(device), reason, compute: Default::default() })))
     }
 
     #[cfg(not(feature = "gpu"))]
@@ -198,6 +203,16 @@ impl Context {
 
     pub(crate) fn backend(&self) -> &Backend {
         &self.0.backend
+    }
+
+    /// What compute work keeps between calls.
+    pub(crate) fn compute_state(&self) -> &crate::compute::State {
+        &self.0.compute
+    }
+
+    /// Whether both are the same device, opened once.
+    pub(crate) fn is_same(&self, other: &Context) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Whether programs run on a GPU (or a software driver that acts as one).

@@ -36,6 +36,7 @@
 //! - [`Context`] and [`Program`]: what a user holds.
 
 pub mod color;
+pub mod compute;
 pub mod cpu;
 pub mod error;
 #[cfg(feature = "gpu")]

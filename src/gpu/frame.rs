@@ -21,7 +21,7 @@ use crate::plan::recording::{Command, Dispatch, OutputLayout, Recording, Resourc
 #[derive(Default)]
 pub(super) struct Waiting {
     left: AtomicUsize,
-    failed: AtomicBool,
+    pub(super) failed: AtomicBool,
 }
 
 impl Waiting {
@@ -35,7 +35,26 @@ impl Waiting {
         });
     }
 
-    fn is_over(&self) -> bool {
+    /// Maps the first `size` bytes for reading.
+    pub(super) fn map_part(self: &Arc<Self>, buffer: &wgpu::Buffer, size: u64) {
+        self.left.fetch_add(1, Ordering::AcqRel);
+        let waiting = Arc::clone(self);
+        buffer.map_async(wgpu::MapMode::Read, ..size, move |result| {
+            waiting.failed.fetch_or(result.is_err(), Ordering::AcqRel);
+            waiting.left.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
+    /// Waits for all submitted work.
+    pub(super) fn work_done(self: &Arc<Self>, queue: &wgpu::Queue) {
+        self.left.fetch_add(1, Ordering::AcqRel);
+        let waiting = Arc::clone(self);
+        queue.on_submitted_work_done(move || {
+            waiting.left.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
+    pub(super) fn is_over(&self) -> bool {
         self.left.load(Ordering::Acquire) == 0
     }
 }

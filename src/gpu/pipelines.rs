@@ -66,19 +66,7 @@ impl Pipelines {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let source = wgpu::ShaderModuleDescriptor {
-            label,
-            source: wgpu::ShaderSource::Wgsl(std::borrow::Cow::Borrowed(&dispatch.wgsl)),
-        };
-        let module = if self.checked {
-            gpu.device.create_shader_module(source)
-        } else {
-            let checks =
-                wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
-            // SAFETY: all checks are on except the bounding of loops (which made pipelines a hundred times slower), and
-            // the shader stage gives every loop a constant bound.
-            unsafe { gpu.device.create_shader_module_trusted(source, checks) }
-        };
+        let module = module(gpu, label, &dispatch.wgsl, self.checked);
         let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&pipeline_layout),
@@ -93,6 +81,19 @@ impl Pipelines {
         });
         Pipeline { pipeline, layout }
     }
+}
+
+/// A shader module. Its loops are bounded only if it is `checked`; all other checks are always on.
+pub(super) fn module(gpu: &Gpu, label: Option<&str>, wgsl: &str, checked: bool) -> wgpu::ShaderModule {
+    let source =
+        wgpu::ShaderModuleDescriptor { label, source: wgpu::ShaderSource::Wgsl(std::borrow::Cow::Borrowed(wgsl)) };
+    if checked {
+        return gpu.device.create_shader_module(source);
+    }
+    let checks = wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
+    // SAFETY: all checks are on except the bounding of loops (which made pipelines a hundred times slower), and every
+    // loop of the engine's own modules ends; a user's module comes here checked.
+    unsafe { gpu.device.create_shader_module_trusted(source, checks) }
 }
 
 fn binding(resource: Resource, textures: &[TextureLayout]) -> Binding {

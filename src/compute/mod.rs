@@ -1,0 +1,48 @@
+//! General compute over buffers, on the same [`Context`](crate::Context) as pictures: kernels that are there (maps,
+//! reductions, scans, sorting, matrix products, filters, Fourier transforms) and kernels of your own in WGSL. Each of the
+//! engine's has a plain CPU version beside it, which is its specification and what runs where there is no GPU.
+//!
+//! ```
+//! # fn main() -> cyanotype::Result<()> {
+//! let context = cyanotype::Context::new()?;
+//! let numbers = context.buffer(&[3.0f32, 4.0])?;
+//! let length = numbers.map::<f32>("x * x")?.read().wait()?.iter().sum::<f32>().sqrt();
+//! assert_eq!(length, 5.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Calls return at once; the device works through them in order, and a [`Pending`] result is a future. What goes wrong on
+//! the way (out of memory, a lost device) is told where a result is read.
+//!
+//! ```text
+//! buffer.rs      Buffer, views; element.rs what they hold; pending.rs results on their way
+//! kernel.rs      kernels of your own; reflect.rs what naga knows of them, specialise.rs their text made fit
+//! builtin.rs     the engine's kernels: text put together, compiled once
+//! map.rs ...     one file for each family, with wgsl/compute/*.wgsl of the same name
+//! expression.rs  expressions of WGSL that the CPU computes
+//! command.rs     what a device is told; queue.rs the way there
+//! ```
+//! Nothing here knows wgpu, and only `queue.rs` knows the GPU backend.
+
+mod buffer;
+mod builtin;
+pub(crate) mod command;
+mod element;
+mod expression;
+mod map;
+mod pending;
+#[cfg(feature = "gpu")]
+mod queue;
+#[cfg(not(feature = "gpu"))]
+#[path = "queue_absent.rs"]
+mod queue;
+mod tune;
+
+pub use buffer::Buffer;
+pub(crate) use builtin::State;
+pub use element::{Element, Layout, Scalar, ScalarKind};
+pub use pending::Pending;
+pub use tune::Shape;
+
+use buffer::bad;
