@@ -50,9 +50,9 @@ impl<T> Clone for Buffer<T> {
     }
 }
 
-impl<T: Element> std::fmt::Debug for Buffer<T> {
+impl<T> std::fmt::Debug for Buffer<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Buffer({} of {})", self.length, T::WGSL)
+        write!(formatter, "Buffer({} of {})", self.length, std::any::type_name::<T>())
     }
 }
 
@@ -280,6 +280,19 @@ impl<T: Element> Buffer<T> {
                 }
                 queue.run(vec![Step::Clear { target: allocation.id, offset, size }])
             }
+        }
+    }
+
+    pub(super) fn of_allocation(context: &Context, queue: Queue, allocation: Arc<Allocation>, length: usize) -> Self {
+        let store = Store::Device(queue, allocation);
+        Buffer { context: context.clone(), store, first: 0, length, element: PhantomData }
+    }
+
+    /// The memory on the device, if it is there.
+    pub(super) fn allocation(&self) -> Option<&Arc<Allocation>> {
+        match &self.store {
+            Store::Host(_) => None,
+            Store::Device(_, allocation) => Some(allocation),
         }
     }
 

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::buffer::{Buffer, Store};
 use super::command::{BindingKind, Bound, Content, Dispatch, Groups, KernelSource, Step};
+use super::fourier::Tables;
 use super::queue::{KernelHandle, Queue};
 use super::{Element, bad};
 use crate::context::Context;
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 pub(crate) struct State {
     /// Compiled kernels by their text.
     kernels: Mutex<HashMap<Arc<str>, Arc<KernelHandle>>>,
+    pub(super) tables: Tables,
 }
 
 /// The text of a kernel in the making: constants and aliases, then files.

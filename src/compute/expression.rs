@@ -46,12 +46,12 @@ impl Expression {
     /// [`Error::Shader`] with a position in `text`.
     pub fn parse(text: &str, inputs: [ScalarKind; 2], output: &str) -> Result<Expression> {
         let source = function(text, inputs, output);
-        let fail = |line: usize, column: usize, message: String| Error::Shader {
-            operator: "expression".to_string(),
-            // The text begins on the second line.
-            line: line.saturating_sub(1).max(1),
-            column,
-            message,
+        let fail = |line: usize, column: usize, message: String| {
+            // The text begins on the second line; what was expected after its end is missing at its end.
+            let (line, lines) = (line.saturating_sub(1).max(1), text.lines().count().max(1));
+            let end = text.lines().last().map_or(1, |last| last.chars().count() + 1);
+            let (line, column) = if line > lines { (lines, end) } else { (line, column) };
+            Error::Shader { operator: "expression".to_string(), line, column, message }
         };
         let module = naga::front::wgsl::parse_str(&source).map_err(|error| {
             let place = error.location(&source);

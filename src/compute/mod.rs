@@ -28,20 +28,37 @@
 mod buffer;
 mod builtin;
 pub(crate) mod command;
+mod compact;
+mod dft;
 mod element;
 mod expression;
+mod filter;
+mod fourier;
+mod histogram;
+mod kernel;
 mod map;
+mod matrix;
 mod pending;
 #[cfg(feature = "gpu")]
 mod queue;
 #[cfg(not(feature = "gpu"))]
 #[path = "queue_absent.rs"]
 mod queue;
+mod reduce;
+mod reflect;
+mod scan;
+mod sort;
+mod specialise;
+mod transpose;
 mod tune;
 
 pub use buffer::Buffer;
 pub(crate) use builtin::State;
+pub use compact::Chosen;
 pub use element::{Element, Layout, Scalar, ScalarKind};
+pub use filter::Extent;
+pub use kernel::{Argument, Call, CpuCall, Grid, Kernel, KernelOptions};
+pub use matrix::{Matrix, Number, Product};
 pub use pending::Pending;
 pub use tune::Shape;
 

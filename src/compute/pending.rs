@@ -36,6 +36,14 @@ impl<R: Send + 'static> Pending<R> {
     pub fn map<S: Send + 'static>(self, change: impl FnOnce(R) -> S + Send + 'static) -> Pending<S> {
         Pending::new(async move { self.await.map(change) })
     }
+
+    /// The result of `change` on the result.
+    pub(crate) fn and_then<S: Send + 'static>(
+        self,
+        change: impl FnOnce(R) -> Result<S> + Send + 'static,
+    ) -> Pending<S> {
+        Pending::new(async move { change(self.await?) })
+    }
 }
 
 impl<R> Future for Pending<R> {

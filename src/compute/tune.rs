@@ -20,6 +20,10 @@ impl Shape {
 
 impl Engine<'_> {
     /// The shape of a kernel on this device.
+    pub(super) fn best_product(&self) -> super::Product {
+        super::Product::Blocked
+    }
+
     pub(super) fn shape(&self, _kernel: &str) -> Shape {
         Shape { workgroup: 64, items: 4 }
     }

@@ -4,6 +4,9 @@
 #[path = "../engine/common.rs"]
 mod common;
 mod maps;
+mod orders;
+mod products;
+mod reductions;
 
 use cyanotype::{Context, Result};
 
