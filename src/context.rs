@@ -220,6 +220,36 @@ impl Context {
         !matches!(self.0.backend, Backend::Cpu(_))
     }
 
+    /// Whether it is a software rasteriser.
+    pub(crate) fn is_software(&self) -> bool {
+        match &self.0.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => device.info().software,
+        }
+    }
+
+    /// Whether the device's clock can be trusted.
+    pub(crate) fn has_timestamps(&self) -> bool {
+        match &self.0.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => device.info().timestamps,
+        }
+    }
+
+    /// Adapter and driver, as a key for what was measured on them.
+    pub(crate) fn device_key(&self) -> String {
+        match &self.0.backend {
+            Backend::Cpu(_) => "CPU".into(),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => {
+                let info = device.info();
+                format!("{} | {} | {} {}", info.name, info.backend, info.driver, info.driver_info)
+            }
+        }
+    }
+
     /// Name of the device and why it was chosen.
     pub fn description(&self) -> String {
         match &self.0.backend {
@@ -349,6 +379,10 @@ pub struct DeviceInfo {
     pub limits: Limits,
     /// Features that the engine uses or reports.
     pub features: Vec<String>,
+    /// Formats of textures that kernels can write, with `read-write` where they can also read what they write.
+    pub storage_formats: Vec<String>,
+    /// Every limit by the driver interface's own names, one a line.
+    pub all_limits: String,
     /// Why it cannot be used, if it cannot: missing compute, a failed self-test.
     pub unusable: Option<String>,
 }
@@ -363,6 +397,8 @@ pub fn devices() -> Vec<DeviceInfo> {
         software: false,
         limits: Limits::UNLIMITED,
         features: Vec::new(),
+        storage_formats: Vec::new(),
+        all_limits: String::new(),
         unusable: None,
     }];
     #[cfg(feature = "gpu")]
@@ -374,6 +410,8 @@ pub fn devices() -> Vec<DeviceInfo> {
         software: info.software,
         limits: info.limits,
         features: info.features,
+        storage_formats: info.storage_formats,
+        all_limits: info.all_limits,
         unusable: info.unusable,
     }));
     found

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::buffer::{Buffer, Store};
+use super::buffer::Buffer;
 use super::command::{BindingKind, Bound, Content, Dispatch, Groups, KernelSource, Step};
 use super::fourier::Tables;
-use super::queue::{KernelHandle, Queue};
+use super::queue::{Allocation, KernelHandle, Queue};
+use super::tune::Tuning;
 use super::{Element, bad};
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -21,6 +22,10 @@ pub(crate) struct State {
     /// Compiled kernels by their text.
     kernels: Mutex<HashMap<Arc<str>, Arc<KernelHandle>>>,
     pub(super) tables: Tables,
+    /// What tuning has found; `None` before anyone has asked.
+    pub(super) tuning: Mutex<Option<Tuning>>,
+    /// Measured copy bandwidth.
+    pub(super) bandwidth: Mutex<Option<f64>>,
 }
 
 /// The text of a kernel in the making: constants and aliases, then files.
@@ -55,7 +60,16 @@ impl Text {
 /// A binding of a kernel, numbered by its place.
 pub(super) enum Bind {
     Uniform(Vec<u32>),
-    Buffer { id: u64, offset: u64, size: u64, written: bool },
+    Buffer(BoundBuffer),
+}
+
+/// A buffer in a binding. It keeps the memory until the work has been asked for; the device keeps it from then on.
+pub(super) struct BoundBuffer {
+    /// `None` for one in host memory, which the device refuses with a message.
+    allocation: Option<Arc<Allocation>>,
+    offset: u64,
+    size: u64,
+    written: bool,
 }
 
 /// Binds a buffer for reading.
@@ -69,17 +83,13 @@ pub(super) fn write<T: Element>(buffer: &Buffer<T>) -> Bind {
 }
 
 fn bind<T: Element>(buffer: &Buffer<T>, written: bool) -> Bind {
-    match buffer.store() {
-        Store::Device(_, allocation) => {
-            let offset = buffer.offset();
-            // Whole vectors, so that kernels may read four elements at a time; what lies beyond the end is padding, or
-            // elements of a larger buffer that the kernel does not look at.
-            let size = buffer.byte_length().next_multiple_of(16).max(16).min(allocation.size.saturating_sub(offset));
-            Bind::Buffer { id: allocation.id, offset, size, written }
-        }
-        // Refused by the device with a message: the caller has checked that the context has a device.
-        Store::Host(_) => Bind::Buffer { id: 0, offset: 0, size: 16, written },
-    }
+    let allocation = buffer.allocation().cloned();
+    let offset = buffer.offset();
+    let end = allocation.as_ref().map_or(0, |allocation| allocation.size);
+    // Whole vectors, so that kernels may read four elements at a time; what lies beyond the end is padding, or elements of
+    // a larger buffer that the kernel does not look at.
+    let size = buffer.byte_length().next_multiple_of(16).max(16).min(end.saturating_sub(offset));
+    Bind::Buffer(BoundBuffer { allocation, offset, size, written })
 }
 
 /// A device, for running the engine's kernels.
@@ -118,22 +128,28 @@ impl<'a> Engine<'a> {
     pub fn run_groups(&self, label: &str, text: Text, binds: Vec<Bind>, groups: Groups, work: Work) -> Result<()> {
         let kind = |bind: &Bind| match bind {
             Bind::Uniform(_) => BindingKind::Uniform,
-            Bind::Buffer { written: false, .. } => BindingKind::Read,
-            Bind::Buffer { written: true, .. } => BindingKind::Write,
+            Bind::Buffer(BoundBuffer { written: false, .. }) => BindingKind::Read,
+            Bind::Buffer(BoundBuffer { written: true, .. }) => BindingKind::Write,
         };
         let bindings = (0..).zip(binds.iter().map(kind)).collect();
         let kernel = self.kernel(label, text, bindings)?;
-        let bound = |bind: Bind| match bind {
-            Bind::Uniform(mut words) => {
+        let bound = |bind: &Bind| match bind {
+            Bind::Uniform(words) => {
+                let mut words = words.clone();
                 // A block is whole vectors long.
                 words.resize(words.len().next_multiple_of(4), 0);
                 Bound::Uniform(bytemuck::cast_slice(&words).to_vec())
             }
-            Bind::Buffer { id, offset, size, written } => Bound::Buffer { id, offset, size, written },
+            Bind::Buffer(bound) => Bound::Buffer {
+                id: bound.allocation.as_ref().map_or(0, |allocation| allocation.id),
+                offset: bound.offset,
+                size: bound.size,
+                written: bound.written,
+            },
         };
         self.queue.run(vec![Step::Dispatch(Dispatch {
             kernel: kernel.id,
-            bindings: (0..).zip(binds.into_iter().map(bound)).collect(),
+            bindings: (0..).zip(binds.iter().map(bound)).collect(),
             groups,
             bytes: work.bytes,
             cost: work.cost,

@@ -46,6 +46,12 @@ impl Expression {
     /// [`Error::Shader`] with a position in `text`.
     pub fn parse(text: &str, inputs: [ScalarKind; 2], output: &str) -> Result<Expression> {
         let source = function(text, inputs, output);
+        // A parenthesis that closes one before the text would make something else of it.
+        let depth = |depth: i32, letter: char| {
+            let depth = depth + i32::from(letter == '(') - i32::from(letter == ')');
+            (depth >= 0).then_some(depth)
+        };
+        let balanced = text.chars().try_fold(0, depth).is_some();
         let fail = |line: usize, column: usize, message: String| {
             // The text begins on the second line; what was expected after its end is missing at its end.
             let (line, lines) = (line.saturating_sub(1).max(1), text.lines().count().max(1));
@@ -84,7 +90,7 @@ impl Expression {
                 _ => false,
             })
         });
-        match result.filter(|_| single && straight) {
+        match result.filter(|_| single && straight && balanced) {
             Some(result) => Ok(Expression { module, result }),
             None => Err(fail(1, 1, "must be one expression over x, y, a, b and i".to_string())),
         }

@@ -89,6 +89,11 @@ impl Product {
         }
     }
 
+    /// Workgroups for a square product.
+    pub(super) fn groups(self, side: usize) -> u64 {
+        self.tile().iter().map(|&step| side.div_ceil(step as usize) as u64).product()
+    }
+
     fn file(self) -> &'static str {
         match self {
             Product::Naive => NAIVE,

@@ -29,6 +29,7 @@ mod buffer;
 mod builtin;
 pub(crate) mod command;
 mod compact;
+mod devices;
 mod dft;
 mod element;
 mod expression;
@@ -39,6 +40,7 @@ mod kernel;
 mod map;
 mod matrix;
 mod pending;
+mod profile;
 #[cfg(feature = "gpu")]
 mod queue;
 #[cfg(not(feature = "gpu"))]
@@ -55,11 +57,13 @@ mod tune;
 pub use buffer::Buffer;
 pub(crate) use builtin::State;
 pub use compact::Chosen;
+pub use devices::Lack;
 pub use element::{Element, Layout, Scalar, ScalarKind};
 pub use filter::Extent;
 pub use kernel::{Argument, Call, CpuCall, Grid, Kernel, KernelOptions};
 pub use matrix::{Matrix, Number, Product};
 pub use pending::Pending;
-pub use tune::Shape;
+pub use profile::{Trace, TraceEvent, Tracing};
+pub use tune::{Shape, TUNABLE, TuneOptions, TuneReport, TuneRow, default_file as tuning_file};
 
 use buffer::bad;

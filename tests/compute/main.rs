@@ -3,6 +3,7 @@
 
 #[path = "../engine/common.rs"]
 mod common;
+mod kernels;
 mod maps;
 mod orders;
 mod products;
@@ -19,4 +20,16 @@ fn on_each(mut test: impl FnMut(&Context) -> Result<()>) {
     if let Some(context) = common::gpu() {
         test(&context).expect("on the GPU");
     }
+}
+
+/// Runs a test on the GPU asked for, if one is.
+fn on_gpu(mut test: impl FnMut(&Context) -> Result<()>) {
+    if let Some(context) = common::gpu() {
+        test(&context).expect("on the GPU");
+    }
+}
+
+/// The backend that the environment names.
+fn common_backend() -> cyanotype::BackendChoice {
+    std::env::var("CYANOTYPE_BACKEND").ok().and_then(|name| name.parse().ok()).unwrap_or_default()
 }
