@@ -283,6 +283,20 @@ impl<T: Element> Buffer<T> {
         }
     }
 
+    /// Whether it is all of its memory, not a view.
+    pub(crate) fn is_whole(&self) -> bool {
+        let size = match &self.store {
+            Store::Host(memory) => 8 * memory.read().len() as u64,
+            Store::Device(_, allocation) => allocation.size,
+        };
+        self.first == 0 && self.byte_length().next_multiple_of(16) >= size
+    }
+
+    /// The number that the device knows its memory by.
+    pub(crate) fn device_number(&self) -> Option<u64> {
+        self.allocation().map(|allocation| allocation.id)
+    }
+
     pub(super) fn of_allocation(context: &Context, queue: Queue, allocation: Arc<Allocation>, length: usize) -> Self {
         let store = Store::Device(queue, allocation);
         Buffer { context: context.clone(), store, first: 0, length, element: PhantomData }

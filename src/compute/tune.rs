@@ -66,6 +66,12 @@ pub(super) struct Tuning {
     product: Option<Product>,
 }
 
+impl Tuning {
+    fn choose(&mut self, kernel: &str, shape: Shape) {
+        self.shapes.insert(kernel.to_string(), shape);
+    }
+}
+
 impl Engine<'_> {
     /// The shape of a kernel on this device.
     pub(super) fn shape(&self, kernel: &str) -> Shape {
@@ -238,7 +244,7 @@ impl Context {
             self.buffer(&(0..options.elements as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect::<Vec<_>>())?;
         let floats = data.map::<f32>("f32(x)")?;
         let run = |shape: Shape| -> Result<f64> {
-            change(self, |tuning| drop(tuning.shapes.insert(kernel.to_string(), shape)));
+            change(self, |tuning| tuning.choose(kernel, shape));
             self.timed(|| match kernel {
                 "map" => floats.map::<f32>("x * x").map(drop),
                 "reduce" => floats.sum().wait().map(drop),
@@ -251,7 +257,7 @@ impl Context {
         // Whatever happened, no shape in the making stays.
         change(self, |tuning| *tuning = before);
         let (mut timed, best, against_default) = outcome?;
-        change(self, |tuning| drop(tuning.shapes.insert(kernel.to_string(), best)));
+        change(self, |tuning| tuning.choose(kernel, best));
         debug_assert_eq!(engine.shape(kernel), best);
         let bytes = options.elements as f64 * if kernel == "reduce" || kernel == "histogram" { 4.0 } else { 8.0 };
         timed.sort_by_key(|(shape, _)| (shape.workgroup, shape.items));

@@ -292,6 +292,11 @@ impl Compute {
         }
     }
 
+    /// Buffers that a frame copies its outputs to.
+    pub(super) fn targets(&self, copies: &[(usize, Id)]) -> Result<Vec<(usize, wgpu::Buffer)>> {
+        copies.iter().map(|&(output, id)| Ok((output, self.present(id)?))).collect()
+    }
+
     fn pending(&mut self, gpu: &Gpu) -> &mut Pending {
         self.pending.get_or_insert_with(|| Pending {
             encoder: new_encoder(gpu),

@@ -103,6 +103,8 @@ pub struct FrameInput {
     pub data: Option<Arc<[DispatchData]>>,
     /// Whether to measure.
     pub profile: bool,
+    /// Outputs, by number, that also go to a compute buffer, as far as that holds them.
+    pub copies: Vec<(usize, u64)>,
 }
 
 /// What a frame gives.

@@ -165,6 +165,7 @@ impl Slot {
         shared: &Shared,
         sources: Vec<Image>,
         profile: bool,
+        copies: &[(usize, wgpu::Buffer)],
     ) -> Result<Begun> {
         let started = Instant::now();
         for ((inlet, image), layout) in self.sources.iter_mut().zip(&sources).zip(&program.recording.sources) {
@@ -183,7 +184,7 @@ impl Slot {
         for index in 0..self.bind_groups.len() {
             self.make_bind_group(gpu, program, shared, index)?;
         }
-        self.submit(gpu, program, shared, profile)?;
+        self.submit(gpu, program, shared, profile, copies)?;
 
         let waiting = Arc::new(Waiting::default());
         self.inlets().for_each(|inlet| inlet.map(&waiting));
@@ -254,7 +255,14 @@ impl Slot {
     }
 
     /// Records all commands and submits them: in one submit, or several where the schedule says so.
-    fn submit(&mut self, gpu: &Gpu, program: &Program, shared: &Shared, profile: bool) -> Result<()> {
+    fn submit(
+        &mut self,
+        gpu: &Gpu,
+        program: &Program,
+        shared: &Shared,
+        profile: bool,
+        copies: &[(usize, wgpu::Buffer)],
+    ) -> Result<()> {
         let new_encoder =
             || gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
         let mut encoder = new_encoder();
@@ -289,6 +297,10 @@ impl Slot {
                 }
             }
             index += 1;
+        }
+        for (output, target) in copies {
+            let source = at(&self.outputs, *output)?.buffer();
+            encoder.copy_buffer_to_buffer(source, 0, target, 0, source.size().min(target.size()));
         }
         self.outputs.iter().for_each(|outlet| outlet.fetch(&mut encoder));
         if let Some(stamps) = self.stamps.as_ref().filter(|_| profile) {

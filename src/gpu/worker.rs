@@ -227,7 +227,10 @@ impl Worker {
 
     fn submit(&mut self, Submission { program: id, input, answer }: Submission) {
         let begun = self.status.check().and_then(|()| match self.programs.get_mut(&id) {
-            Some(program) => program.begin(&self.gpu, &mut self.shared, input),
+            Some(program) => {
+                let copies = self.compute.targets(&input.copies)?;
+                program.begin(&self.gpu, &mut self.shared, input, &copies)
+            }
             None => Err(Error::Device("the program is not loaded".to_string())),
         });
         // Only now: some drivers do the whole work within this.

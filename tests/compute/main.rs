@@ -6,8 +6,10 @@ mod common;
 mod kernels;
 mod maps;
 mod orders;
+mod peers;
 mod products;
 mod reductions;
+mod sharing;
 
 use cyanotype::{Context, Result};
 
