@@ -3,7 +3,6 @@
 use super::output::print;
 use super::{Common, Failure, Outcome, say};
 use cyanotype::compute::{TUNABLE, TuneOptions, TuneReport};
-use std::io::Write;
 
 /// How it is said.
 pub struct Style {

@@ -1,7 +1,7 @@
 //! Elementwise work: any expression of WGSL over one buffer or two.
 
 use super::buffer::{Buffer, bad};
-use super::builtin::{Bind, Engine, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, Work, count, read, write};
 use super::element::{Scalar, ScalarKind};
 use super::expression::{Column, Expression, function};
 use crate::error::Result;

@@ -17,14 +17,17 @@
 //!
 //! ```text
 //! buffer.rs      Buffer, views; element.rs what they hold; pending.rs results on their way
-//! kernel.rs      kernels of your own; reflect.rs what naga knows of them, specialise.rs their text made fit
+//! kernel.rs      kernels of your own; argument.rs what they are given, reflect.rs what naga knows of them,
+//!                specialise.rs their text made fit
 //! builtin.rs     the engine's kernels: text put together, compiled once
 //! map.rs ...     one file for each family, with wgsl/compute/*.wgsl of the same name
+//! profile.rs     traces; tune.rs shapes, measured; devices.rs what a device lacks
 //! expression.rs  expressions of WGSL that the CPU computes
 //! command.rs     what a device is told; queue.rs the way there
 //! ```
 //! Nothing here knows wgpu, and only `queue.rs` knows the GPU backend.
 
+mod argument;
 mod buffer;
 mod builtin;
 pub(crate) mod command;
@@ -54,13 +57,14 @@ mod specialise;
 mod transpose;
 mod tune;
 
+pub use argument::{Argument, CpuCall};
 pub use buffer::Buffer;
 pub(crate) use builtin::State;
 pub use compact::Chosen;
 pub use devices::Lack;
 pub use element::{Element, Layout, Scalar, ScalarKind};
 pub use filter::Extent;
-pub use kernel::{Argument, Call, CpuCall, Grid, Kernel, KernelOptions};
+pub use kernel::{Call, Grid, Kernel, KernelOptions};
 pub use matrix::{Matrix, Number, Product};
 pub use pending::Pending;
 pub use profile::{Trace, TraceEvent, Tracing};

@@ -2,7 +2,7 @@
 //! the length; sums of integers are exact.
 
 use super::buffer::Buffer;
-use super::builtin::{Bind, Engine, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, Work, count, read, write};
 use super::element::{Element, Scalar, ScalarKind};
 use super::pending::Pending;
 use super::tune::Shape;

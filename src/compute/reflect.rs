@@ -8,8 +8,6 @@ use crate::plan::recording::Limits;
 /// A kernel's outside.
 #[derive(Debug, Clone)]
 pub(super) struct Interface {
-    /// Name of the entry point.
-    pub entry: String,
     pub workgroup_size: [u32; 3],
     /// Bytes of workgroup memory.
     pub workgroup_memory: u64,
@@ -134,8 +132,7 @@ pub(super) fn interface(label: &str, module: &naga::Module, entry: &naga::EntryP
         bindings.push(Binding { name, number: binding.binding, kind, wgsl, element, size, members });
     }
     bindings.sort_by_key(|binding| binding.number);
-    let (entry, workgroup_size) = (entry.name.clone(), entry.workgroup_size);
-    Ok(Interface { entry, workgroup_size, workgroup_memory, bindings })
+    Ok(Interface { workgroup_size: entry.workgroup_size, workgroup_memory, bindings })
 }
 
 fn type_name(module: &naga::Module, handle: naga::Handle<naga::Type>) -> String {

@@ -3,7 +3,7 @@
 //! runs workgroups.
 
 use super::buffer::Buffer;
-use super::builtin::{Bind, Engine, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, Work, count, read, write};
 use super::element::{Scalar, ScalarKind};
 use super::reduce::Reduction;
 use crate::error::Result;

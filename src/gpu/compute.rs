@@ -4,18 +4,19 @@
 //! should have written, and whoever reads one of those learns why.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use futures_intrusive::channel::shared::OneshotSender;
 
-use super::bytes::{BytePool, PooledBytes};
+use super::bytes::PooledBytes;
 use super::frame::Waiting;
 use super::memory::Gpu;
+use super::pipelines::{ComputeKernel, compute_kernel};
+use super::readings::Reading;
 use super::status::count;
 use super::timing::Stamps;
-use crate::compute::command::{BindingKind, Bound, Content, Dispatch, Groups, Id, KernelSource, Step, TimedStep};
+use crate::compute::command::{Bound, Content, Dispatch, Groups, Id, KernelSource, Step, TimedStep};
 use crate::error::{Error, Result};
 
 /// What handles ask for.
@@ -69,33 +70,15 @@ const ARENA: u64 = 64 << 10;
 /// Idle buffers are kept up to this many bytes in all: making one anew costs a page fault for every page.
 const IDLE: u64 = 512 << 20;
 
-/// Staging buffers kept for the next reads.
-const STAGING: usize = 8;
-
 struct Stored {
     buffer: Option<wgpu::Buffer>,
     /// Why its content is not what it should be.
     fault: Option<Error>,
 }
 
-struct Made {
-    label: String,
-    layout: wgpu::BindGroupLayout,
-    pipeline: wgpu::ComputePipeline,
-}
-
-/// A read in flight.
-struct Reading {
-    staging: Option<wgpu::Buffer>,
-    size: u64,
-    waiting: Arc<Waiting>,
-    reply: OneshotSender<Result<PooledBytes>>,
-    wanted: Weak<()>,
-}
-
 /// Work that has been encoded and not submitted.
-struct Pending {
-    encoder: wgpu::CommandEncoder,
+pub(super) struct Pending {
+    pub(super) encoder: wgpu::CommandEncoder,
     uniforms: Vec<u8>,
     written: Vec<Id>,
     cost: f64,
@@ -109,12 +92,12 @@ struct Tracing {
 /// All compute state of a device.
 pub(super) struct Compute {
     buffers: HashMap<Id, Stored>,
-    kernels: HashMap<Id, Result<Made>>,
+    kernels: HashMap<Id, Result<ComputeKernel>>,
     idle: Vec<wgpu::Buffer>,
-    staging: Vec<wgpu::Buffer>,
+    pub(super) staging: Vec<wgpu::Buffer>,
     arena: Option<wgpu::Buffer>,
     pending: Option<Pending>,
-    readings: Vec<Reading>,
+    pub(super) readings: Vec<Reading>,
     tracing: Option<Tracing>,
     checked: bool,
     /// Work in one submit, in element operations.
@@ -154,7 +137,7 @@ impl Compute {
                 }
             }
             ComputeCommand::MakeKernel { id, source, reply } => {
-                let made = gpu.status.check().and_then(|()| make_kernel(gpu, &source, self.checked));
+                let made = gpu.status.check().and_then(|()| compute_kernel(gpu, &source, self.checked));
                 let answer = made.as_ref().map(|_| ()).map_err(Error::clone);
                 self.kernels.insert(id, made);
                 if let Some(reply) = reply {
@@ -277,7 +260,7 @@ impl Compute {
     }
 
     /// A buffer whose content is what it should be.
-    fn sound(&self, id: Id) -> Result<wgpu::Buffer> {
+    pub(super) fn sound(&self, id: Id) -> Result<wgpu::Buffer> {
         match self.buffers.get(&id) {
             Some(Stored { fault: Some(fault), .. }) => Err(fault.clone()),
             _ => self.present(id),
@@ -297,7 +280,7 @@ impl Compute {
         copies.iter().map(|&(output, id)| Ok((output, self.present(id)?))).collect()
     }
 
-    fn pending(&mut self, gpu: &Gpu) -> &mut Pending {
+    pub(super) fn pending(&mut self, gpu: &Gpu) -> &mut Pending {
         self.pending.get_or_insert_with(|| Pending {
             encoder: new_encoder(gpu),
             uniforms: Vec::new(),
@@ -456,73 +439,6 @@ impl Compute {
         }
     }
 
-    fn begin_read(
-        &mut self,
-        gpu: &Gpu,
-        id: Id,
-        offset: u64,
-        size: u64,
-    ) -> Result<(Option<wgpu::Buffer>, Arc<Waiting>)> {
-        gpu.status.check()?;
-        let waiting = Arc::new(Waiting::default());
-        if size == 0 {
-            self.flush(gpu);
-            waiting.work_done(&gpu.queue);
-            return Ok((None, waiting));
-        }
-        let source = self.sound(id)?;
-        let fitting = self.staging.iter().position(|staging| (size..=2 * size).contains(&staging.size()));
-        let staging = match fitting {
-            Some(index) => self.staging.remove(index),
-            None => {
-                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-                let make = || Ok(gpu.buffer("to read", size, usage, false));
-                gpu.scoped(&format!("{size} bytes to read back into"), make)?
-            }
-        };
-        self.pending(gpu).encoder.copy_buffer_to_buffer(&source, offset, &staging, 0, size);
-        self.flush(gpu);
-        // A submit that failed has marked what it should have written.
-        self.sound(id)?;
-        waiting.map_part(&staging, size);
-        Ok((Some(staging), waiting))
-    }
-
-    /// Delivers what has been read. True if there was something.
-    pub(super) fn deliver(&mut self, gpu: &Gpu, pool: &Arc<BytePool>) -> bool {
-        let (over, readings): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.readings).into_iter().partition(|reading| reading.waiting.is_over());
-        self.readings = readings;
-        let delivered = !over.is_empty();
-        for Reading { staging, size, waiting, reply, wanted } in over {
-            let bytes = match &staging {
-                _ if waiting.failed.load(Ordering::Acquire) => {
-                    Err(Error::Device("the device did not give its memory back for reading".to_string()))
-                }
-                None => Ok(pool.copy(&[])),
-                Some(_) if wanted.strong_count() == 0 => Ok(pool.copy(&[])),
-                Some(staging) => match staging.slice(..size).get_mapped_range() {
-                    Ok(view) => Ok(pool.copy(&view)),
-                    Err(error) => Err(Error::Device(format!("mapped memory: {error}"))),
-                },
-            };
-            if let Some(staging) = staging {
-                staging.unmap();
-                if bytes.is_ok() && self.staging.len() < STAGING {
-                    self.staging.push(staging);
-                }
-            }
-            let bytes = bytes.and_then(|bytes| {
-                gpu.status.check()?;
-                gpu.status.take_fault()?;
-                Ok(bytes)
-            });
-            // Nobody may be listening any more.
-            let _ = reply.send(bytes.map_err(|error| gpu.status.explain(error)));
-        }
-        delivered
-    }
-
     /// Answers all reads with the reason why they will not come.
     pub(super) fn fail_all(&mut self, error: &Error) {
         for reading in self.readings.drain(..) {
@@ -543,49 +459,4 @@ fn written(bound: &Bound) -> Option<Id> {
 
 fn new_encoder(gpu: &Gpu) -> wgpu::CommandEncoder {
     gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("compute") })
-}
-
-fn make_kernel(gpu: &Gpu, source: &KernelSource, checked: bool) -> Result<Made> {
-    let label = Some(source.label.as_str());
-    count(&gpu.status.tally.pipelines);
-    gpu.scoped(&source.label, || {
-        let entries: Vec<_> = source
-            .bindings
-            .iter()
-            .map(|&(binding, kind)| wgpu::BindGroupLayoutEntry {
-                binding,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer {
-                    ty: match kind {
-                        BindingKind::Uniform => wgpu::BufferBindingType::Uniform,
-                        BindingKind::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                        BindingKind::Write => wgpu::BufferBindingType::Storage { read_only: false },
-                    },
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
-                count: None,
-            })
-            .collect();
-        let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
-        let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label,
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let module = super::pipelines::module(gpu, label, &source.wgsl, checked || !source.trusted);
-        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label,
-            layout: Some(&pipeline_layout),
-            module: &module,
-            entry_point: Some(&source.entry),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &[],
-                // A user's kernel may rely on zeros, as WGSL promises; the engine's own initialise what they use.
-                zero_initialize_workgroup_memory: !source.trusted,
-            },
-            cache: None,
-        });
-        Ok(Made { label: source.label.clone(), layout, pipeline })
-    })
 }

@@ -17,7 +17,7 @@
 //! pipelines.rs  WGSL to pipelines, cached
 //! memory.rs     buffers: inlets, outlets, the pool of resources that programs share
 //! bytes.rs      host memory that is used again
-//! compute.rs    buffers, kernels and dispatches outside of programs
+//! compute.rs    buffers, kernels and dispatches outside of programs; readings.rs how their results come back
 //! bound.rs      the bound on frames in flight
 //! timing.rs     timestamps
 //! status.rs     what the worker tells the handles: counters, the reason a device was lost
@@ -32,6 +32,7 @@ mod frame;
 mod memory;
 mod pipelines;
 mod program;
+mod readings;
 mod schedule;
 mod self_test;
 mod status;

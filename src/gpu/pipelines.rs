@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::memory::{Gpu, texture_format};
 use super::status::count;
+use crate::compute::command::{BindingKind, KernelSource};
 use crate::error::Result;
 use crate::plan::recording::{Dispatch, Resource, TexelFormat, TextureLayout};
 
@@ -81,6 +82,59 @@ impl Pipelines {
         });
         Pipeline { pipeline, layout }
     }
+}
+
+/// A kernel of compute work outside of programs.
+pub(super) struct ComputeKernel {
+    pub(super) label: String,
+    pub(super) layout: wgpu::BindGroupLayout,
+    pub(super) pipeline: wgpu::ComputePipeline,
+}
+
+/// Compiles one; its bindings are as it says.
+pub(super) fn compute_kernel(gpu: &Gpu, source: &KernelSource, checked: bool) -> Result<ComputeKernel> {
+    let label = Some(source.label.as_str());
+    count(&gpu.status.tally.pipelines);
+    gpu.scoped(&source.label, || {
+        let entries: Vec<_> = source
+            .bindings
+            .iter()
+            .map(|&(binding, kind)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: match kind {
+                        BindingKind::Uniform => wgpu::BufferBindingType::Uniform,
+                        BindingKind::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                        BindingKind::Write => wgpu::BufferBindingType::Storage { read_only: false },
+                    },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            })
+            .collect();
+        let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+        let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label,
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let module = module(gpu, label, &source.wgsl, checked || !source.trusted);
+        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(&source.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[],
+                // A user's kernel may rely on zeros, as WGSL promises; the engine's own initialise what they use.
+                zero_initialize_workgroup_memory: !source.trusted,
+            },
+            cache: None,
+        });
+        Ok(ComputeKernel { label: source.label.clone(), layout, pipeline })
+    })
 }
 
 /// A shader module. Its loops are bounded only if it is `checked`; all other checks are always on.
