@@ -168,6 +168,8 @@ impl<'a> Engine<'a> {
             entry: "main".to_string(),
             bindings,
             trusted: true,
+            // Each initialises what it reads.
+            zeroed: false,
         };
         let kernel = Arc::new(self.queue.kernel(source)?);
         kernels.insert(wgsl, Arc::clone(&kernel));

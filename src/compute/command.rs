@@ -36,6 +36,8 @@ pub(crate) struct KernelSource {
     pub bindings: Vec<(u32, BindingKind)>,
     /// Whether loops are known to end, so that bounding them can be left out. Bounds of arrays are always checked.
     pub trusted: bool,
+    /// Whether workgroup memory must read as zero at first.
+    pub zeroed: bool,
 }
 
 /// What goes into a binding.

@@ -47,6 +47,7 @@ struct Inner {
     text: String,
     entry: naga::EntryPoint,
     interface: Interface,
+    zeroed: bool,
     /// `None` on the CPU.
     plain: Option<(Queue, KernelHandle)>,
     folded: Mutex<Option<Arc<KernelHandle>>>,
@@ -68,6 +69,9 @@ pub struct KernelOptions<'a> {
     pub entry: Option<&'a str>,
     /// Values of `override`s: a workgroup size, say.
     pub overrides: &'a [(&'a str, f64)],
+    /// Whether the kernel sets its workgroup memory itself before it reads it. WGSL promises zeros; setting them takes some
+    /// OpenGL drivers a minute for 16 KiB, the first time.
+    pub sets_workgroup_memory: bool,
     /// What to run on the CPU.
     pub cpu: Option<Box<CpuCode>>,
 }
@@ -100,7 +104,8 @@ impl Context {
         let plain = match Queue::of(self) {
             None => None,
             Some(queue) => {
-                let handle = queue.kernel_now(source(label, &text, &name, &interface))?;
+                let zeroed = !options.sets_workgroup_memory;
+                let handle = queue.kernel_now(source(label, &text, &name, &interface, zeroed))?;
                 Some((queue, handle))
             }
         };
@@ -110,6 +115,7 @@ impl Context {
             text,
             entry,
             interface,
+            zeroed: !options.sets_workgroup_memory,
             plain,
             folded: Mutex::new(None),
             cpu: options.cpu,
@@ -117,7 +123,7 @@ impl Context {
     }
 }
 
-fn source(label: &str, text: &str, entry: &str, interface: &Interface) -> KernelSource {
+fn source(label: &str, text: &str, entry: &str, interface: &Interface, zeroed: bool) -> KernelSource {
     KernelSource {
         label: label.to_string(),
         wgsl: text.into(),
@@ -125,6 +131,7 @@ fn source(label: &str, text: &str, entry: &str, interface: &Interface) -> Kernel
         bindings: interface.bindings.iter().map(|binding| (binding.number, binding.kind)).collect(),
         // Whoever wrote it: not us.
         trusted: false,
+        zeroed,
     }
 }
 
@@ -190,7 +197,7 @@ impl Kernel {
             return Ok(Arc::clone(made));
         }
         let text = folded(&inner.text, &inner.entry)?;
-        let kernel = Arc::new(queue.kernel_now(source(&inner.label, &text, FOLDED, &inner.interface))?);
+        let kernel = Arc::new(queue.kernel_now(source(&inner.label, &text, FOLDED, &inner.interface, inner.zeroed))?);
         *made = Some(Arc::clone(&kernel));
         Ok(kernel)
     }

@@ -13,6 +13,7 @@ const BLOCK: usize = 1024;
 
 impl<T: Scalar> Buffer<T> {
     /// A new buffer of `expression`, in WGSL, for each element `x`; `i` is its index. The value is converted to `U`.
+    /// Signed `%` of negative numbers is wrong on OpenGL; do without.
     ///
     /// ```
     /// # fn main() -> cyanotype::Result<()> {

@@ -128,8 +128,7 @@ pub(super) fn compute_kernel(gpu: &Gpu, source: &KernelSource, checked: bool) ->
             entry_point: Some(&source.entry),
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &[],
-                // A user's kernel may rely on zeros, as WGSL promises; the engine's own initialise what they use.
-                zero_initialize_workgroup_memory: !source.trusted,
+                zero_initialize_workgroup_memory: source.zeroed,
             },
             cache: None,
         });

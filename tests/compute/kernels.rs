@@ -172,7 +172,8 @@ fn sixteen_kilobytes_of_workgroup_memory_and_no_more() {
             )
         };
         let out = weak.zeros::<u32>(64)?;
-        weak.kernel(&text(4096))?.call().with("out", &out).dispatch(Grid::Workgroups([1, 1, 1]))?;
+        let options = || KernelOptions { sets_workgroup_memory: true, ..KernelOptions::default() };
+        weak.kernel_with(&text(4096), options())?.call().with("out", &out).dispatch(Grid::Workgroups([1, 1, 1]))?;
         assert_eq!(out.read().wait()?, (0..64).map(|i| 4095 - i).collect::<Vec<u32>>());
         match weak.kernel(&text(4097)).map(|_| ()) {
             Err(Error::KernelLimit { found, allowed, fits, .. }) => {
