@@ -103,6 +103,7 @@ pub struct Context(Arc<Inner>);
 struct Inner {
     backend: Backend,
     reason: String,
+    compute: crate::compute::State,
 }
 
 /// What runs the programs.
@@ -147,7 +148,11 @@ impl Context {
     }
 
     fn on_cpu(reason: impl Into<String>, frames: usize) -> Self {
-        Context(Arc::new(Inner { backend: Backend::Cpu(Arc::new(Bound::new(frames))), reason: reason.into() }))
+        Context(Arc::new(Inner {
+            backend: Backend::Cpu(Arc::new(Bound::new(frames))),
+            reason: reason.into(),
+            compute: Default::default(),
+        }))
     }
 
     /// A context of your choice.
@@ -187,7 +192,7 @@ impl Context {
             Some(named) => format!("asked for as {named}"),
             None => "the best device that passed its self-test".into(),
         };
-        Ok(Context(Arc::new(Inner { backend: Backend::Gpu(device), reason })))
+        Ok(Context(Arc::new(Inner { backend: Backend::Gpu(device), reason, compute: Default::default() })))
     }
 
     #[cfg(not(feature = "gpu"))]
@@ -200,9 +205,49 @@ impl Context {
         &self.0.backend
     }
 
+    /// What compute work keeps between calls.
+    pub(crate) fn compute_state(&self) -> &crate::compute::State {
+        &self.0.compute
+    }
+
+    /// Whether both are the same device, opened once.
+    pub(crate) fn is_same(&self, other: &Context) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether programs run on a GPU (or a software driver that acts as one).
     pub fn is_gpu(&self) -> bool {
         !matches!(self.0.backend, Backend::Cpu(_))
+    }
+
+    /// Whether it is a software rasteriser.
+    pub(crate) fn is_software(&self) -> bool {
+        match &self.0.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => device.info().software,
+        }
+    }
+
+    /// Whether the device's clock can be trusted.
+    pub(crate) fn has_timestamps(&self) -> bool {
+        match &self.0.backend {
+            Backend::Cpu(_) => false,
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => device.info().timestamps,
+        }
+    }
+
+    /// Adapter and driver, as a key for what was measured on them.
+    pub(crate) fn device_key(&self) -> String {
+        match &self.0.backend {
+            Backend::Cpu(_) => "CPU".into(),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => {
+                let info = device.info();
+                format!("{} | {} | {} {}", info.name, info.backend, info.driver, info.driver_info)
+            }
+        }
     }
 
     /// Name of the device and why it was chosen.
@@ -334,6 +379,10 @@ pub struct DeviceInfo {
     pub limits: Limits,
     /// Features that the engine uses or reports.
     pub features: Vec<String>,
+    /// Formats of textures that kernels can write, with `read-write` where they can also read what they write.
+    pub storage_formats: Vec<String>,
+    /// Every limit by the driver interface's own names, one a line.
+    pub all_limits: String,
     /// Why it cannot be used, if it cannot: missing compute, a failed self-test.
     pub unusable: Option<String>,
 }
@@ -348,6 +397,8 @@ pub fn devices() -> Vec<DeviceInfo> {
         software: false,
         limits: Limits::UNLIMITED,
         features: Vec::new(),
+        storage_formats: Vec::new(),
+        all_limits: String::new(),
         unusable: None,
     }];
     #[cfg(feature = "gpu")]
@@ -359,6 +410,8 @@ pub fn devices() -> Vec<DeviceInfo> {
         software: info.software,
         limits: info.limits,
         features: info.features,
+        storage_formats: info.storage_formats,
+        all_limits: info.all_limits,
         unusable: info.unusable,
     }));
     found

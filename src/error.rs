@@ -79,6 +79,10 @@ pub enum Error {
     #[error("the device cannot run this graph: {0}")]
     DeviceLimit(String),
 
+    /// A kernel asks for more than the device has.
+    #[error("kernel '{kernel}': {limit}: {found}, and the device has {allowed}; {fits}")]
+    KernelLimit { kernel: String, limit: &'static str, found: u64, allowed: u64, fits: String },
+
     /// The device was lost. Make a new context; this one answers every call with this error.
     #[error("device lost: {0}")]
     DeviceLost(String),

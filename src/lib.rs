@@ -33,9 +33,11 @@
 //! - [`shader`]: one WGSL module for each pass. No device.
 //! - `gpu`: carries out a recording through wgpu. Knows no operator.
 //! - [`cpu`]: carries out a plan on all cores. The only place that knows threads of its own.
+//! - [`compute`]: general kernels over buffers, on the same context.
 //! - [`Context`] and [`Program`]: what a user holds.
 
 pub mod color;
+pub mod compute;
 pub mod cpu;
 pub mod error;
 #[cfg(feature = "gpu")]

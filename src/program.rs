@@ -1,13 +1,14 @@
 //! A program: a graph compiled for given inputs on a context. It runs, changes parameters and explains itself.
 
+use crate::compute::Buffer;
 use crate::context::{Backend, Context};
 use crate::error::{Error, Result, nearest};
 use crate::graph::lower::{Lowered, OutputKind, lower};
 use crate::graph::simplify::{Decisions, simplify, structure, without_dead};
 use crate::graph::{GraphData, ParameterHandle};
 use crate::image::{Description, Image, ImageView};
-use crate::op::{Argument, Rows};
-use crate::plan::recording::{Command, Limits, Recording};
+use crate::op::{Argument, Extent, Rows};
+use crate::plan::recording::{Command, Limits, PackedLayout, Recording};
 use crate::plan::{Options, Plan, Report};
 use crate::{cpu, plan, shader};
 use futures_intrusive::channel::shared::oneshot_channel;
@@ -181,6 +182,21 @@ impl Results {
                 suggestion: None,
             }),
         }
+    }
+
+    /// An output as it lies in a compute buffer.
+    fn packed(&self, name: &str) -> Result<Vec<u32>> {
+        Ok(match self.find(name)? {
+            OutputValue::Numbers(numbers) => bytemuck::pod_collect_to_vec(numbers),
+            OutputValue::Picture(image) => {
+                let layout = packed_layout(&image.description());
+                let mut bytes = vec![0_u8; layout.size() as usize];
+                for (row, place) in image.view().rows().zip(bytes.chunks_mut(layout.stride() as usize)) {
+                    place[..row.len()].copy_from_slice(row); // a stride is never shorter than a row
+                }
+                bytemuck::pod_collect_to_vec(&bytes)
+            }
+        })
     }
 
     fn find(&self, name: &str) -> Result<&OutputValue> {
@@ -400,9 +416,43 @@ impl Program {
     where
         P: Clone + Into<Picture<'a>>,
     {
+        self.submit_sharing(inputs, options, &[])
+    }
+
+    /// As [`submit_with`](Program::submit_with), and outputs also go, by name, to compute buffers of the same context, without
+    /// a trip through the host: what is asked of those buffers afterwards sees them. A picture comes as packed words, each
+    /// row of a whole number of sixteen pixels; numbers come as four words each. [`shared_length`](Program::shared_length) is
+    /// how long a buffer must be.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] for an output, [`Error::Mismatch`] for a buffer of another length or context.
+    pub fn submit_sharing<'a, P>(
+        &self,
+        inputs: &[(&str, P)],
+        options: FrameOptions,
+        shared: &[(&str, &Buffer<u32>)],
+    ) -> Result<Readback>
+    where
+        P: Clone + Into<Picture<'a>>,
+    {
+        for (name, buffer) in shared {
+            let (length, found) = (self.shared_length(name)?, buffer.len());
+            if found != length || !buffer.is_whole() || !buffer.context().is_same(&self.context) {
+                let expected = format!("a whole buffer of {length} words of the same context");
+                return Err(Error::Mismatch { input: name.to_string(), expected, found: format!("{buffer:?}") });
+            }
+        }
+        let compiled = self.current();
+        if let (Runner::Cpu, false) = (&compiled.runner, shared.is_empty()) {
+            // Compute work on the CPU is done when asked for, so this is, too.
+            let results = self.submit_with(inputs, options)?.wait()?;
+            for (name, buffer) in shared {
+                buffer.write(&results.packed(name)?)?;
+            }
+            return Ok(Readback(Box::pin(std::future::ready(Ok(results)))));
+        }
         let pictures = self.pictures(inputs)?;
         let images: Vec<Image> = pictures.into_iter().map(Picture::into_image).collect::<Result<_>>()?;
-        let compiled = self.current();
         match &compiled.runner {
             Runner::Cpu => {
                 let place = match self.context.backend() {
@@ -433,13 +483,35 @@ impl Program {
                     WhenFull::Busy => crate::gpu::WhenFull::Busy,
                 };
                 let profile = images.first().and_then(|image| image.icc_profile().map(<[u8]>::to_vec));
-                let input =
-                    crate::gpu::FrameInput { sources: images, data: Some(Arc::clone(data)), profile: options.profile };
+                let number = |name: &str| compiled.graph.outputs.iter().position(|output| output.name == name);
+                let copies = shared.iter().filter_map(|(name, buffer)| Some((number(name)?, buffer.device_number()?)));
+                let input = crate::gpu::FrameInput {
+                    sources: images,
+                    data: Some(Arc::clone(data)),
+                    profile: options.profile,
+                    copies: copies.collect(),
+                };
                 let ticket = loaded.device().submit(loaded, input, when_full)?;
                 let graph = Arc::clone(&compiled.graph);
                 Ok(Readback(Box::pin(async move { gpu_results(&graph, ticket.await?, profile) })))
             }
         }
+    }
+
+    /// Words that an output takes in a compute buffer.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`].
+    pub fn shared_length(&self, name: &str) -> Result<usize> {
+        let compiled = self.current();
+        let Some(output) = compiled.graph.outputs.iter().find(|output| output.name == name) else {
+            let suggestion = nearest(name, compiled.graph.outputs.iter().map(|output| output.name.as_str()));
+            return Err(Error::UnknownName { what: "output", name: name.to_string(), suggestion });
+        };
+        Ok(match output.kind {
+            OutputKind::Picture(description) => (packed_layout(&description).size() / 4) as usize,
+            OutputKind::Buffer { length, .. } => 4 * length as usize,
+        })
     }
 
     /// The given pictures in the order of the compiled inputs, each checked against what it was compiled for.
@@ -541,16 +613,11 @@ fn dispatch_data(recording: &Recording) -> Arc<[crate::gpu::DispatchData]> {
 
 #[cfg(feature = "gpu")]
 fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<Vec<u8>>) -> Result<Results> {
-    use crate::op::Extent;
-    use crate::plan::recording::PackedLayout;
     let mut outputs = Vec::new();
     for (output, bytes) in graph.outputs.iter().zip(frame.outputs) {
         let value = match output.kind {
             OutputKind::Picture(description) => {
-                let layout = PackedLayout {
-                    extent: Extent { width: description.width, height: description.height },
-                    bytes_per_pixel: description.format.bytes_per_pixel() as u32,
-                };
+                let layout = packed_layout(&description);
                 let mut image = Image::from_shared(description, layout.stride() as usize, bytes)?;
                 if let Some(profile) = &profile {
                     image = image.with_icc_profile(profile.clone());
@@ -571,6 +638,14 @@ fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<
         total_ms: timings.total_ms,
     });
     Ok(Results { outputs, timings })
+}
+
+/// How a picture lies in a device's buffer.
+fn packed_layout(description: &Description) -> PackedLayout {
+    PackedLayout {
+        extent: Extent { width: description.width, height: description.height },
+        bytes_per_pixel: description.format.bytes_per_pixel() as u32,
+    }
 }
 
 fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Result<Results> {

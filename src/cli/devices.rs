@@ -6,7 +6,7 @@ use cyanotype::{DeviceInfo, devices};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-pub fn run(common: &Common, as_json: bool) -> Outcome {
+pub fn run(common: &Common, as_json: bool, full: bool) -> Outcome {
     let backend = common.backend()?;
     let found = devices();
     // A backend that cannot be had is an answer here, not a failure.
@@ -26,7 +26,7 @@ pub fn run(common: &Common, as_json: bool) -> Outcome {
     }
     print(|out| {
         for device in &found {
-            write_device(out, device)?;
+            write_device(out, device, full)?;
         }
         match &chosen {
             Ok(chosen) => writeln!(out, "With --backend {backend}: {chosen}"),
@@ -38,7 +38,7 @@ pub fn run(common: &Common, as_json: bool) -> Outcome {
 /// Width of the column of labels.
 const LABEL: usize = 13;
 
-fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
+fn write_device(out: &mut dyn Write, device: &DeviceInfo, full: bool) -> io::Result<()> {
     writeln!(out, "{} ({}, {})", device.name, device.backend, device.kind)?;
     if !device.driver.is_empty() {
         writeln!(out, "  driver     {}", device.driver)?;
@@ -69,5 +69,19 @@ fn write_device(out: &mut dyn Write, device: &DeviceInfo) -> io::Result<()> {
         .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
         .collect();
     let limits = if limits.is_empty() { "none".to_string() } else { limits.join(", ") };
-    writeln!(out, "  limits     {}\n", wide(&limits))
+    writeln!(out, "  limits     {}", wide(&limits))?;
+    if full {
+        if !device.storage_formats.is_empty() {
+            writeln!(out, "  storage    {}", wide(&device.storage_formats.join(", ")))?;
+        }
+        for lack in device.lacks() {
+            writeln!(out, "  without    {}", wide(&format!("{}: {}", lack.what, lack.instead)))?;
+        }
+        // As the driver interface names them: those that matter to a kernel, and all others.
+        for line in device.all_limits.lines().filter(|line| line.contains(':')) {
+            writeln!(out, "    {}", line.trim().trim_end_matches(','))?;
+        }
+        writeln!(out, "  verdict    {}", device.verdict())?;
+    }
+    writeln!(out)
 }

@@ -4,6 +4,7 @@
 //! - `apply`: pictures through a chain
 //! - `files`: a graph in a file, with named inputs and outputs
 //! - `explain`, `operators`, `devices`: what there is and what would be done
+//! - `tune`: kernel shapes, measured
 //! - `frame`: decode, compile, run, encode, and how long each took
 //! - `output`: where results go, and what must not be overwritten
 
@@ -14,6 +15,7 @@ mod files;
 mod frame;
 mod operators;
 mod output;
+mod tune;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -144,6 +146,27 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// With every limit, the formats that kernels can store to, and what is done about each thing that is missing
+        #[arg(long)]
+        full: bool,
+    },
+    /// Measure the shapes of compute kernels on the device and keep the best for later runs
+    Tune {
+        /// Show the whole sweep: shape, workgroups, milliseconds, rate, and which limit a shape is over
+        #[arg(long)]
+        table: bool,
+        /// As JSON
+        #[arg(long, conflicts_with = "table")]
+        json: bool,
+        /// Only this kernel: map, reduce, scan, histogram, product
+        #[arg(long, value_name = "NAME")]
+        kernel: Option<String>,
+        /// Elements to measure on
+        #[arg(long, value_name = "NUMBER", default_value = "4194304", value_parser = clap::value_parser!(u32).range(1..))]
+        elements: u32,
+        /// Measure, and keep nothing
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -259,7 +282,11 @@ impl CommandLine {
                 explain::run(&common, &chain, &size, &format, explain::Style { json, wgsl })
             }
             Command::Ops { name, json, markdown } => operators::run(name.as_deref(), json, markdown),
-            Command::Devices { json } => devices::run(&common, json),
+            Command::Devices { json, full } => devices::run(&common, json, full),
+            Command::Tune { table, json, kernel, elements, dry_run } => {
+                let style = tune::Style { table, json };
+                tune::run(&common, kernel.as_deref(), elements as usize, dry_run, style)
+            }
         }
     }
 }

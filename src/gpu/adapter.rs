@@ -86,6 +86,8 @@ pub struct AdapterInfo {
     pub all_limits: String,
     /// Features and downlevel capabilities by wgpu's names.
     pub features: Vec<String>,
+    /// Texture formats that kernels can write, and which of them they can read as well.
+    pub storage_formats: Vec<String>,
     /// Whether pictures go to and from buffers that the device uses directly, without a copy in between.
     pub mappable: bool,
     /// Whether passes can be timed.
@@ -215,6 +217,7 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
         limits,
         all_limits: format!("{all_limits:#?}"),
         features: names.chain(downlevel_names).collect(),
+        storage_formats: storage_formats(adapter, backend),
         // On a discrete GPU the device would read pictures over the bus, again for each access.
         mappable: features.contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)
             && matches!(device_type, "integrated" | "cpu"),
@@ -226,6 +229,37 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
         driver: info.driver,
         driver_info: info.driver_info,
     }
+}
+
+/// Formats that a kernel might store to.
+const FORMATS: [wgpu::TextureFormat; 12] = [
+    wgpu::TextureFormat::R32Uint,
+    wgpu::TextureFormat::R32Sint,
+    wgpu::TextureFormat::R32Float,
+    wgpu::TextureFormat::Rg32Float,
+    wgpu::TextureFormat::Rgba8Unorm,
+    wgpu::TextureFormat::Rgba8Snorm,
+    wgpu::TextureFormat::Rgba8Uint,
+    wgpu::TextureFormat::Bgra8Unorm,
+    wgpu::TextureFormat::Rgba16Uint,
+    wgpu::TextureFormat::Rgba16Float,
+    wgpu::TextureFormat::Rgba32Uint,
+    wgpu::TextureFormat::Rgba32Float,
+];
+
+fn storage_formats(adapter: &wgpu::Adapter, backend: BackendName) -> Vec<String> {
+    let describe = |format: &wgpu::TextureFormat| {
+        let flags = adapter.get_texture_format_features(*format);
+        if !flags.allowed_usages.contains(wgpu::TextureUsages::STORAGE_BINDING) {
+            return None;
+        }
+        let name = format!("{format:?}").to_lowercase();
+        // GLES reports reading and writing for all, and means it for few.
+        let both = flags.flags.contains(wgpu::TextureFormatFeatureFlags::STORAGE_READ_WRITE)
+            && (backend != BackendName::Gl || name.starts_with("r32"));
+        Some(if both { format!("{name} (read-write)") } else { name })
+    };
+    FORMATS.iter().filter_map(describe).collect()
 }
 
 /// Devices without compute shaders, or without storage in them, report limits of zero.

@@ -103,6 +103,8 @@ pub struct FrameInput {
     pub data: Option<Arc<[DispatchData]>>,
     /// Whether to measure.
     pub profile: bool,
+    /// Outputs, by number, that also go to a compute buffer, as far as that holds them.
+    pub copies: Vec<(usize, u64)>,
 }
 
 /// What a frame gives.
@@ -249,6 +251,21 @@ impl Device {
         let answer = Answer { permit, reply, wanted: Arc::downgrade(&wanted) };
         self.handle.send(Command::Submit(Submission { program: loaded.id, input, answer }))?;
         Ok(Ticket { result: Box::pin(receiver.receive()), delivered: false, _receiver: receiver, _wanted: wanted })
+    }
+
+    /// A number for a buffer or kernel, given out once.
+    pub(crate) fn new_id(&self) -> u64 {
+        self.handle.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Asks for compute work. Returns at once.
+    pub(crate) fn compute(&self, command: super::ComputeCommand) -> Result<()> {
+        self.handle.send(Command::Compute(command))
+    }
+
+    /// Whether this is the device's own thread, which must not wait for itself.
+    pub(crate) fn is_own_thread(&self) -> bool {
+        self.handle.is_worker()
     }
 
     /// Destroys the device, as a driver might at any moment. For tests.

@@ -21,7 +21,7 @@ use crate::plan::recording::{Command, Dispatch, OutputLayout, Recording, Resourc
 #[derive(Default)]
 pub(super) struct Waiting {
     left: AtomicUsize,
-    failed: AtomicBool,
+    pub(super) failed: AtomicBool,
 }
 
 impl Waiting {
@@ -35,7 +35,26 @@ impl Waiting {
         });
     }
 
-    fn is_over(&self) -> bool {
+    /// Maps the first `size` bytes for reading.
+    pub(super) fn map_part(self: &Arc<Self>, buffer: &wgpu::Buffer, size: u64) {
+        self.left.fetch_add(1, Ordering::AcqRel);
+        let waiting = Arc::clone(self);
+        buffer.map_async(wgpu::MapMode::Read, ..size, move |result| {
+            waiting.failed.fetch_or(result.is_err(), Ordering::AcqRel);
+            waiting.left.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
+    /// Waits for all submitted work.
+    pub(super) fn work_done(self: &Arc<Self>, queue: &wgpu::Queue) {
+        self.left.fetch_add(1, Ordering::AcqRel);
+        let waiting = Arc::clone(self);
+        queue.on_submitted_work_done(move || {
+            waiting.left.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+
+    pub(super) fn is_over(&self) -> bool {
         self.left.load(Ordering::Acquire) == 0
     }
 }
@@ -148,6 +167,7 @@ impl Slot {
         shared: &Shared,
         sources: Vec<Image>,
         profile: bool,
+        copies: &[(usize, wgpu::Buffer)],
     ) -> Result<Begun> {
         let started = Instant::now();
         for ((inlet, image), layout) in self.sources.iter_mut().zip(&sources).zip(&program.recording.sources) {
@@ -166,7 +186,7 @@ impl Slot {
         for index in 0..self.bind_groups.len() {
             self.make_bind_group(gpu, program, shared, index)?;
         }
-        self.submit(gpu, program, shared, profile)?;
+        self.submit(gpu, program, shared, profile, copies)?;
 
         let waiting = Arc::new(Waiting::default());
         self.inlets().for_each(|inlet| inlet.map(&waiting));
@@ -240,7 +260,14 @@ impl Slot {
     }
 
     /// Records all commands and submits them: in one submit, or several where the schedule says so.
-    fn submit(&mut self, gpu: &Gpu, program: &Program, shared: &Shared, profile: bool) -> Result<()> {
+    fn submit(
+        &mut self,
+        gpu: &Gpu,
+        program: &Program,
+        shared: &Shared,
+        profile: bool,
+        copies: &[(usize, wgpu::Buffer)],
+    ) -> Result<()> {
         let new_encoder =
             || gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
         let mut encoder = new_encoder();
@@ -275,6 +302,10 @@ impl Slot {
                 }
             }
             index += 1;
+        }
+        for (output, target) in copies {
+            let source = at(&self.outputs, *output)?.buffer();
+            encoder.copy_buffer_to_buffer(source, 0, target, 0, source.size().min(target.size()));
         }
         self.outputs.iter().for_each(|outlet| outlet.fetch(&mut encoder));
         if let Some(stamps) = self.stamps.as_ref().filter(|_| profile) {

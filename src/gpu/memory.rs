@@ -308,7 +308,11 @@ pub(super) struct Outlet {
 impl Outlet {
     /// `device` is the buffer that kernels write; `None` where they write the host's own.
     pub(super) fn new(gpu: &Gpu, size: u64, device: Option<Arc<wgpu::Buffer>>) -> Outlet {
-        let usage = if device.is_none() { wgpu::BufferUsages::STORAGE } else { wgpu::BufferUsages::COPY_DST };
+        let usage = if device.is_none() {
+            wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC
+        } else {
+            wgpu::BufferUsages::COPY_DST
+        };
         let host = gpu.buffer("output", size, wgpu::BufferUsages::MAP_READ | usage, false);
         Outlet { host, device }
     }

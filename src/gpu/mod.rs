@@ -17,6 +17,7 @@
 //! pipelines.rs  WGSL to pipelines, cached
 //! memory.rs     buffers: inlets, outlets, the pool of resources that programs share
 //! bytes.rs      host memory that is used again
+//! compute.rs    buffers, kernels and dispatches outside of programs; readings.rs how their results come back
 //! bound.rs      the bound on frames in flight
 //! timing.rs     timestamps
 //! status.rs     what the worker tells the handles: counters, the reason a device was lost
@@ -25,12 +26,14 @@
 mod adapter;
 mod bound;
 mod bytes;
+mod compute;
 mod device;
 mod frame;
 mod memory;
 mod pipelines;
 mod probe;
 mod program;
+mod readings;
 mod schedule;
 mod self_test;
 mod status;
@@ -42,6 +45,7 @@ mod tests;
 
 pub use adapter::{AdapterInfo, BackendName};
 pub use bytes::PooledBytes;
+pub(crate) use compute::ComputeCommand;
 pub use device::{Device, DeviceOptions, DispatchData, FrameInput, FrameOutput, Loaded, Ticket, WhenFull};
 pub use schedule::WorkBounds;
 pub use status::Counters;

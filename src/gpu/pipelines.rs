@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::memory::{Gpu, texture_format};
 use super::status::count;
+use crate::compute::command::{BindingKind, KernelSource};
 use crate::error::Result;
 use crate::plan::recording::{Dispatch, Resource, TexelFormat, TextureLayout};
 
@@ -67,19 +68,7 @@ impl Pipelines {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let source = wgpu::ShaderModuleDescriptor {
-            label,
-            source: wgpu::ShaderSource::Wgsl(std::borrow::Cow::Borrowed(&dispatch.wgsl)),
-        };
-        let module = if self.checked {
-            gpu.device.create_shader_module(source)
-        } else {
-            let checks =
-                wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
-            // SAFETY: all checks are on except the bounding of loops (which made pipelines a hundred times slower), and
-            // the shader stage gives every loop a constant bound.
-            unsafe { gpu.device.create_shader_module_trusted(source, checks) }
-        };
+        let module = module(gpu, label, &dispatch.wgsl, self.checked);
         let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&pipeline_layout),
@@ -94,6 +83,71 @@ impl Pipelines {
         });
         Pipeline { pipeline, layout }
     }
+}
+
+/// A kernel of compute work outside of programs.
+pub(super) struct ComputeKernel {
+    pub(super) label: String,
+    pub(super) layout: wgpu::BindGroupLayout,
+    pub(super) pipeline: wgpu::ComputePipeline,
+}
+
+/// Compiles one; its bindings are as it says.
+pub(super) fn compute_kernel(gpu: &Gpu, source: &KernelSource, checked: bool) -> Result<ComputeKernel> {
+    let label = Some(source.label.as_str());
+    count(&gpu.status.tally.pipelines);
+    gpu.scoped(&source.label, || {
+        let entries: Vec<_> = source
+            .bindings
+            .iter()
+            .map(|&(binding, kind)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: match kind {
+                        BindingKind::Uniform => wgpu::BufferBindingType::Uniform,
+                        BindingKind::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                        BindingKind::Write => wgpu::BufferBindingType::Storage { read_only: false },
+                    },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            })
+            .collect();
+        let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+        let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label,
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let module = module(gpu, label, &source.wgsl, checked || !source.trusted);
+        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(&source.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[],
+                zero_initialize_workgroup_memory: source.zeroed,
+            },
+            cache: None,
+        });
+        Ok(ComputeKernel { label: source.label.clone(), layout, pipeline })
+    })
+}
+
+/// A shader module. Its loops are bounded only if it is `checked`; all other checks are always on.
+pub(super) fn module(gpu: &Gpu, label: Option<&str>, wgsl: &str, checked: bool) -> wgpu::ShaderModule {
+    let source =
+        wgpu::ShaderModuleDescriptor { label, source: wgpu::ShaderSource::Wgsl(std::borrow::Cow::Borrowed(wgsl)) };
+    if checked {
+        return gpu.device.create_shader_module(source);
+    }
+    let checks = wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
+    // SAFETY: all checks are on except the bounding of loops (which made pipelines a hundred times slower), and every
+    // loop of the engine's own modules ends; a user's module comes here checked.
+    unsafe { gpu.device.create_shader_module_trusted(source, checks) }
 }
 
 fn binding(resource: Resource, textures: &[TextureLayout]) -> Binding {

@@ -72,7 +72,13 @@ impl Program {
     }
 
     /// Uploads, encodes and submits a frame.
-    pub(super) fn begin(&mut self, gpu: &Gpu, pool: &mut SharedPool, input: FrameInput) -> Result<Begun> {
+    pub(super) fn begin(
+        &mut self,
+        gpu: &Gpu,
+        pool: &mut SharedPool,
+        input: FrameInput,
+        copies: &[(usize, wgpu::Buffer)],
+    ) -> Result<Begun> {
         if let Some(data) = input.data.filter(|data| !Arc::ptr_eq(data, &self.data)) {
             self.data = data;
             self.version += 1;
@@ -86,7 +92,7 @@ impl Program {
             None => gpu.scoped("buffers of a frame", || Slot::new(gpu, self, shared))?,
         };
         // A slot that failed is dropped: what state its buffers are in is anyone's guess.
-        gpu.scoped("frame", || slot.begin(gpu, self, shared, input.sources, input.profile))
+        gpu.scoped("frame", || slot.begin(gpu, self, shared, input.sources, input.profile, copies))
     }
 
     /// Takes back the slot of a finished frame.

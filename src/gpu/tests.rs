@@ -169,7 +169,7 @@ fn ramp(length: usize, start: f32) -> Arc<[[f32; 4]]> {
 }
 
 fn frame(sources: &[&Image], data: Option<Arc<[DispatchData]>>) -> FrameInput {
-    FrameInput { sources: sources.iter().copied().cloned().collect(), data, profile: false }
+    FrameInput { sources: sources.iter().copied().cloned().collect(), data, ..FrameInput::default() }
 }
 
 /// The pixels of an output picture without padding.

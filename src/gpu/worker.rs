@@ -12,6 +12,7 @@ use futures_intrusive::channel::shared::OneshotSender;
 use super::adapter::{Candidate, candidates, guarded, panic_message};
 use super::bound::Permit;
 use super::bytes::BytePool;
+use super::compute::{Compute, ComputeCommand};
 use super::device::{DeviceOptions, FrameInput, FrameOutput};
 use super::frame::Begun;
 use super::memory::{Gpu, SharedPool};
@@ -28,6 +29,8 @@ pub(super) enum Command {
     Load { id: u64, recording: Arc<Recording>, reply: OneshotSender<Result<()>> },
     /// Runs a program.
     Submit(Submission),
+    /// Compute work outside of programs.
+    Compute(ComputeCommand),
     /// Forgets a program; its frames in flight are finished.
     Unload { id: u64 },
     /// Destroys the device, as a driver might.
@@ -58,6 +61,9 @@ impl Answer {
     }
 }
 
+/// Most commands between two looks at what the device has finished.
+const TOGETHER: usize = 256;
+
 /// A frame in flight.
 struct Frame {
     program: u64,
@@ -71,6 +77,7 @@ pub(super) struct Worker {
     frames: VecDeque<Frame>,
     programs: HashMap<u64, Program>,
     shared: SharedPool,
+    compute: Compute,
     pipelines: Pipelines,
     gpu: Gpu,
     bytes: Arc<BytePool>,
@@ -123,6 +130,7 @@ impl Worker {
                 frames: VecDeque::new(),
                 programs: HashMap::new(),
                 shared: SharedPool::default(),
+                compute: Compute::new(options.checked, options.work.submit, options.deadline),
                 pipelines: Pipelines::new(options.checked),
                 bytes: Arc::new(BytePool::default()),
                 status,
@@ -154,17 +162,21 @@ impl Worker {
 
     fn run(&mut self, commands: &Receiver<Command>) {
         let mut handles = true;
-        while handles || !self.frames.is_empty() {
-            let command = match self.frames.is_empty() {
-                true => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                false => commands.recv_timeout(self.pause()),
+        while handles || self.is_busy() {
+            let command = match self.is_busy() {
+                false => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                true => commands.recv_timeout(self.pause()),
             };
             match command {
-                Ok(command) => self.execute(command),
+                Ok(command) => {
+                    self.execute(command);
+                    // What is asked for together goes to the device together.
+                    commands.try_iter().take(TOGETHER).for_each(|command| self.execute(command));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     handles = false;
-                    if !self.frames.is_empty() {
+                    if self.is_busy() {
                         std::thread::sleep(self.pause());
                     }
                 }
@@ -180,7 +192,18 @@ impl Worker {
     }
 
     pub(super) fn execute(&mut self, command: Command) {
+        if !matches!(command, Command::Compute(_)) {
+            // Whatever comes after sees what was asked for before.
+            self.compute.flush(&self.gpu);
+        }
         match command {
+            Command::Compute(command) => {
+                // Idle until now: its patience begins here.
+                if !self.is_busy() {
+                    self.alive = Instant::now();
+                }
+                self.compute.execute(&self.gpu, command);
+            }
             Command::Load { id, recording, reply } => {
                 let loaded = self.load(recording).map(|program| drop(self.programs.insert(id, program)));
                 // Whoever asked may have gone.
@@ -205,7 +228,10 @@ impl Worker {
 
     fn submit(&mut self, Submission { program: id, input, answer }: Submission) {
         let begun = self.status.check().and_then(|()| match self.programs.get_mut(&id) {
-            Some(program) => program.begin(&self.gpu, &mut self.shared, input),
+            Some(program) => {
+                let copies = self.compute.targets(&input.copies)?;
+                program.begin(&self.gpu, &mut self.shared, input, &copies)
+            }
             None => Err(Error::Device("the program is not loaded".to_string())),
         });
         // Only now: some drivers do the whole work within this.
@@ -218,18 +244,22 @@ impl Worker {
 
     /// Whether frames are in flight.
     pub(super) fn is_busy(&self) -> bool {
-        !self.frames.is_empty()
+        !self.frames.is_empty() || self.compute.is_busy()
     }
 
     /// Lets the device report, and delivers what is finished.
     pub(super) fn turn(&mut self) {
+        self.compute.flush(&self.gpu);
         // Only waiting can time out, and this does not wait.
         let _ = self.gpu.device.poll(wgpu::PollType::Poll);
         while self.frames.front().is_some_and(|frame| frame.begun.is_over()) {
             self.alive = Instant::now();
             self.frames.pop_front().into_iter().for_each(|frame| self.deliver(frame));
         }
-        if !self.frames.is_empty() && self.alive.elapsed() > self.options.deadline {
+        if self.compute.deliver(&self.gpu, &self.bytes) {
+            self.alive = Instant::now();
+        }
+        if self.is_busy() && self.alive.elapsed() > self.options.deadline {
             self.status.lose(format!("no answer for {:?}", self.options.deadline));
         }
         if self.status.check().is_err() {
@@ -257,5 +287,6 @@ impl Worker {
     fn fail_frames(&mut self) {
         let error = self.status.explain(Error::DeviceLost("the device's thread has ended".to_string()));
         self.frames.drain(..).for_each(|frame| frame.answer.give(Err(error.clone())));
+        self.compute.fail_all(&error);
     }
 }

@@ -1,0 +1,418 @@
+//! How the engine's kernels are shaped: workgroup size and vectors per invocation. Untuned, by a small table; tuned, as
+//! measured on the device, kept in a file. The shape never changes a result, except for the order in which floats are added.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::builtin::{Engine, Text};
+use super::matrix::{Matrix, Product};
+use crate::context::Context;
+use crate::error::{Error, Result, nearest};
+use crate::plan::recording::Limits;
+
+/// The shape of a kernel over one dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Shape {
+    /// Invocations of a workgroup; a power of two.
+    pub workgroup: u32,
+    /// Vectors of four elements for each invocation.
+    pub items: u32,
+}
+
+impl Shape {
+    pub(super) fn text(self) -> Text {
+        Text::new().constant("WORKGROUP", self.workgroup).constant("ITEMS", self.items)
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(&format!("{}x1, {} each", self.workgroup, self.items))
+    }
+}
+
+/// Kernels whose shape can be tuned.
+pub const TUNABLE: [&str; 5] = ["map", "reduce", "scan", "histogram", "product"];
+
+/// What is used without tuning.
+///
+/// - Software rasterisers run a workgroup's invocations eight at a time on one core: what counts is work for each
+///   invocation against the cost of starting it and of barriers, so few invocations and many items.
+/// - GPUs hide latency by invocations in flight: 256 of them is a size that all have and that fills a compute unit with few
+///   groups; reductions and scans still pay for barriers, so they take more items each.
+/// - The limits of weak phones are kept in any case.
+fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
+    let shape = match (kernel, software) {
+        ("map", true) => Shape { workgroup: 64, items: 4 },
+        ("map", false) => Shape { workgroup: 256, items: 1 },
+        ("histogram", true) => Shape { workgroup: 64, items: 64 },
+        ("histogram", false) => Shape { workgroup: 256, items: 16 },
+        ("scan", true) => Shape { workgroup: 64, items: 16 },
+        ("scan", false) => Shape { workgroup: 256, items: 4 },
+        (_, true) => Shape { workgroup: 64, items: 16 },
+        (_, false) => Shape { workgroup: 256, items: 8 },
+    };
+    let most = limits.workgroup_invocations.min(limits.workgroup_size[0]).max(1);
+    // Down to a power of two.
+    let most = 1 << most.ilog2();
+    Shape { workgroup: shape.workgroup.min(most), ..shape }
+}
+
+/// What tuning has found, by kernel.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Tuning {
+    shapes: BTreeMap<String, Shape>,
+    product: Option<Product>,
+}
+
+impl Tuning {
+    fn choose(&mut self, kernel: &str, shape: Shape) {
+        self.shapes.insert(kernel.to_string(), shape);
+    }
+}
+
+impl Engine<'_> {
+    /// The shape of a kernel on this device.
+    pub(super) fn shape(&self, kernel: &str) -> Shape {
+        let tuned = tuning(self.context).shapes.get(kernel).copied();
+        tuned.unwrap_or_else(|| default_shape(kernel, self.context.is_software(), &self.context.limits()))
+    }
+
+    /// How matrices are multiplied on this device: in registers alone where workgroup memory is memory like any other.
+    pub(super) fn best_product(&self) -> Product {
+        let by_class = if self.context.is_software() { Product::Blocked } else { Product::Shared };
+        tuning(self.context).product.unwrap_or(by_class)
+    }
+}
+
+/// What is known of this device: found now, or in the file.
+fn tuning(context: &Context) -> Tuning {
+    let mut known = context.compute_state().tuning.lock();
+    known.get_or_insert_with(|| default_file().and_then(|file| read_file(&file, context)).unwrap_or_default()).clone()
+}
+
+fn change(context: &Context, change: impl FnOnce(&mut Tuning)) {
+    let mut known = tuning(context);
+    change(&mut known);
+    *context.compute_state().tuning.lock() = Some(known);
+}
+
+/// The file that tuning is kept in: `CYANOTYPE_TUNING`, or `cyanotype/tuning.json` in the user's cache folder. `None` where
+/// that is `off`, or there is no such folder.
+pub fn default_file() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    match variable("CYANOTYPE_TUNING") {
+        Some(off) if off == "off" => None,
+        Some(file) => Some(file.into()),
+        None => {
+            let home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
+            let local = || variable("LOCALAPPDATA").map(PathBuf::from);
+            let folder = variable("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).or_else(local)?;
+            Some(folder.join("cyanotype").join("tuning.json"))
+        }
+    }
+}
+
+/// What the file holds for this device: adapter and driver are the key. A file that does not parse counts as none.
+fn read_file(file: &Path, context: &Context) -> Option<Tuning> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let all: BTreeMap<String, Tuning> = match serde_json::from_str(&text) {
+        Ok(all) => all,
+        Err(error) => {
+            log::warn!("{}: {error}; tuning is not used", file.display());
+            return None;
+        }
+    };
+    let limits = context.limits();
+    let mut found = all.get(&context.device_key())?.clone();
+    // Files are edited, and devices pretend: what is not legal here is not used.
+    found.shapes.retain(|kernel, shape| TUNABLE.contains(&kernel.as_str()) && remark(*shape, &limits).is_none());
+    Some(found)
+}
+
+/// How a kernel is tuned.
+#[derive(Debug, Clone)]
+pub struct TuneOptions {
+    /// Elements that kernels are measured on.
+    pub elements: usize,
+    /// Rows and columns of the matrices that are measured.
+    pub side: usize,
+    /// Where to keep what was found. `None`: only in this context.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for TuneOptions {
+    fn default() -> Self {
+        TuneOptions { elements: 4 << 20, side: 512, file: default_file() }
+    }
+}
+
+/// One line of the familiar table.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct TuneRow {
+    /// Workgroup and items for each invocation; or the name of a way.
+    pub shape: String,
+    /// Workgroups of the first dispatch.
+    pub groups: u64,
+    /// Milliseconds. `None` for what the device does not allow.
+    pub milliseconds: Option<f64>,
+    /// Gigabytes moved a second, or thousand million products and sums for matrices.
+    pub rate: Option<f64>,
+    /// "default", "chosen", or the limit that it is over.
+    pub remark: String,
+}
+
+/// What tuning a kernel has found.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct TuneReport {
+    pub kernel: String,
+    pub device: String,
+    /// "GB/s" or "Gfma/s".
+    pub unit: &'static str,
+    /// By which clock: "device" or "host".
+    pub clock: &'static str,
+    pub rows: Vec<TuneRow>,
+    /// How long the chosen shape takes against the default: below one, or one where the default stays.
+    pub against_default: f64,
+}
+
+impl std::fmt::Display for TuneReport {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(formatter, "{} on {}, by the {}'s clock", self.kernel, self.device, self.clock)?;
+        writeln!(formatter, "{:<16}{:>10}{:>10}{:>9}  remark", "shape", "groups", "ms", self.unit)?;
+        for row in &self.rows {
+            let number = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.3}"));
+            let (time, rate) = (number(row.milliseconds), number(row.rate));
+            let line = format!("{:<16}{:>10}{time:>10}{rate:>9}  {}", row.shape, row.groups, row.remark);
+            writeln!(formatter, "{}", line.trim_end())?;
+        }
+        writeln!(formatter, "time against the default: {:.2}", self.against_default)
+    }
+}
+
+/// Which limit a shape is over.
+fn remark(shape: Shape, limits: &Limits) -> Option<String> {
+    let over = |name: &str, limit: u32| Some(format!("over the limit: {name} {limit}"));
+    match shape.workgroup {
+        size if size > limits.workgroup_invocations => over("invocations of a workgroup", limits.workgroup_invocations),
+        size if size > limits.workgroup_size[0] => over("workgroup size along x", limits.workgroup_size[0]),
+        size if !size.is_power_of_two() || shape.items == 0 || shape.items > 1024 => {
+            Some("not a legal shape".to_string())
+        }
+        // Eight bytes for each invocation at most.
+        size if 8 * size > limits.workgroup_memory => over("bytes of workgroup memory", limits.workgroup_memory),
+        _ => None,
+    }
+}
+
+/// A choice must be faster than the default by more than noise: the median of paired ratios below this.
+const WORTH: f64 = 0.97;
+
+/// Pairs of runs, default and candidate in turn, that decide.
+const PAIRS: usize = 11;
+
+impl Context {
+    /// Measures the legal shapes of a kernel (one of [`TUNABLE`]) and uses the best from now on; kept in a file, it is used by
+    /// all later contexts on this device. The default stays unless another is clearly faster in runs that alternate.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`]; [`Error::NoDevice`] on the CPU, which has nothing to tune; [`Error::Io`] where the file
+    /// cannot be written.
+    pub fn tune(&self, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {
+        let Some(engine) = Engine::of(self) else {
+            return Err(Error::NoDevice("the CPU has no workgroups to tune".to_string()));
+        };
+        if !TUNABLE.contains(&kernel) {
+            let suggestion = nearest(kernel, TUNABLE);
+            return Err(Error::UnknownName { what: "kernel to tune", name: kernel.to_string(), suggestion });
+        }
+        let report = match kernel {
+            "product" => self.tune_product(options)?,
+            _ => self.tune_shape(&engine, kernel, options)?,
+        };
+        if let Some(file) = &options.file {
+            self.save(file)?;
+        }
+        Ok(report)
+    }
+
+    fn tune_shape(&self, engine: &Engine, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {
+        let limits = self.limits();
+        let default = default_shape(kernel, self.is_software(), &limits);
+        let data =
+            self.buffer(&(0..options.elements as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect::<Vec<_>>())?;
+        let floats = data.map::<f32>("f32(x)")?;
+        let run = |shape: Shape| -> Result<f64> {
+            change(self, |tuning| tuning.choose(kernel, shape));
+            self.timed(|| match kernel {
+                "map" => floats.map::<f32>("x * x").map(drop),
+                "reduce" => floats.sum().wait().map(drop),
+                "scan" => floats.scan().map(drop),
+                _ => data.map::<u32>("x & 255u").and_then(|bytes| bytes.histogram(256)).map(drop),
+            })
+        };
+        let before = tuning(self);
+        let outcome = sweep(default, &limits, run);
+        // Whatever happened, no shape in the making stays.
+        change(self, |tuning| *tuning = before);
+        let (mut timed, best, against_default) = outcome?;
+        change(self, |tuning| tuning.choose(kernel, best));
+        debug_assert_eq!(engine.shape(kernel), best);
+        let bytes = options.elements as f64 * if kernel == "reduce" || kernel == "histogram" { 4.0 } else { 8.0 };
+        timed.sort_by_key(|(shape, _)| (shape.workgroup, shape.items));
+        let row = |(shape, time): (Shape, Option<f64>)| {
+            let mut remarks: Vec<String> = remark(shape, &limits).into_iter().collect();
+            remarks.extend((shape == default).then(|| "default".to_string()));
+            remarks.extend((shape == best).then(|| "chosen".to_string()));
+            TuneRow {
+                shape: shape.to_string(),
+                groups: (options.elements as u64).div_ceil(4 * u64::from(shape.workgroup) * u64::from(shape.items)),
+                milliseconds: time,
+                rate: time.map(|time| bytes / 1e6 / time),
+                remark: remarks.join(", "),
+            }
+        };
+        let rows = timed.into_iter().map(row).collect();
+        Ok(self.report(kernel, "GB/s", rows, against_default))
+    }
+
+    fn tune_product(&self, options: &TuneOptions) -> Result<TuneReport> {
+        let side = options.side;
+        let matrix = Matrix::new(self.buffer(&vec![0.5f32; side * side])?, side, side)?;
+        let mut timed = Vec::new();
+        for way in Product::ALL {
+            let run = || matrix.multiply_by(&matrix, way).map(drop);
+            run()?;
+            let mut times = (0..3).map(|_| self.timed(run)).collect::<Result<Vec<f64>>>()?;
+            timed.push((way, median(&mut times)));
+        }
+        let default = if self.is_software() { Product::Blocked } else { Product::Shared };
+        let time = |wanted: Product| timed.iter().find(|(way, _)| *way == wanted).map_or(f64::MAX, |(_, time)| *time);
+        let fastest = timed.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(default, |(way, _)| *way);
+        let best = if time(fastest) < WORTH * time(default) { fastest } else { default };
+        change(self, |tuning| tuning.product = Some(best));
+        let work = (side * side * side) as f64;
+        let row = |&(way, time): &(Product, f64)| {
+            let mut remarks = Vec::new();
+            remarks.extend((way == default).then_some("default"));
+            remarks.extend((way == best).then_some("chosen"));
+            TuneRow {
+                shape: way.name().to_string(),
+                groups: way.groups(side),
+                milliseconds: Some(time),
+                rate: Some(work / 1e6 / time),
+                remark: remarks.join(", "),
+            }
+        };
+        Ok(self.report("product", "Gfma/s", timed.iter().map(row).collect(), time(best) / time(default)))
+    }
+
+    fn report(&self, kernel: &str, unit: &'static str, rows: Vec<TuneRow>, against_default: f64) -> TuneReport {
+        let clock = if self.has_timestamps() { "device" } else { "host" };
+        TuneReport { kernel: kernel.to_string(), device: self.description(), unit, clock, rows, against_default }
+    }
+
+    /// Milliseconds that some work takes: by the device's clock where it can be trusted, else by the host's.
+    fn timed(&self, work: impl Fn() -> Result<()>) -> Result<f64> {
+        if self.has_timestamps() {
+            let tracing = self.trace()?;
+            let done = work();
+            let trace = tracing.finish().wait()?;
+            return done.map(|()| trace.total_ms());
+        }
+        self.finish().wait()?;
+        let start = Instant::now();
+        work()?;
+        self.finish().wait()?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+
+    /// Adds what is known of this device to a file.
+    fn save(&self, file: &Path) -> Result<()> {
+        let failed = |error: std::io::Error| Error::Io { path: file.to_path_buf(), message: error.to_string() };
+        let old = std::fs::read_to_string(file).ok();
+        let mut all: BTreeMap<String, Tuning> =
+            old.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        all.insert(self.device_key(), tuning(self));
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let text = serde_json::to_string_pretty(&all).unwrap_or_default(); // maps of plain numbers: cannot fail
+        // Whole, or not at all: another process may be reading.
+        let fresh = file.with_extension(format!("{}.new", std::process::id()));
+        std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, file)).map_err(failed)
+    }
+}
+
+/// Times all shapes; then the fastest against the default in pairs. Gives all times, the choice and its ratio.
+fn sweep(
+    default: Shape,
+    limits: &Limits,
+    run: impl Fn(Shape) -> Result<f64>,
+) -> Result<(Vec<(Shape, Option<f64>)>, Shape, f64)> {
+    let mut timed = Vec::new();
+    for workgroup in [32, 64, 128, 256, 512, 1024] {
+        for items in [1, 2, 4, 8, 16, 64] {
+            let shape = Shape { workgroup, items };
+            timed.push(match remark(shape, limits) {
+                Some(_) => (shape, None),
+                None => {
+                    // The first run compiles.
+                    run(shape)?;
+                    let mut times = (0..3).map(|_| run(shape)).collect::<Result<Vec<f64>>>()?;
+                    (shape, Some(median(&mut times)))
+                }
+            });
+        }
+    }
+    let legal = timed.iter().filter_map(|&(shape, time)| time.map(|time| (shape, time)));
+    let fastest = legal.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(default, |(shape, _)| shape);
+    if fastest == default {
+        return Ok((timed, default, 1.0));
+    }
+    let mut ratios = (0..PAIRS)
+        .map(|_| {
+            let before = run(default)?;
+            Ok(run(fastest)? / before)
+        })
+        .collect::<Result<Vec<f64>>>()?;
+    let ratio = median(&mut ratios);
+    Ok(if ratio < WORTH { (timed, fastest, ratio) } else { (timed, default, 1.0) })
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_is_the_fastest_or_the_default() {
+        let default = Shape { workgroup: 64, items: 4 };
+        let limits = Limits { workgroup_invocations: 256, ..Limits::UNLIMITED };
+        // Clearly faster at one shape.
+        let wanted = Shape { workgroup: 128, items: 8 };
+        let (timed, best, ratio) =
+            sweep(default, &limits, |shape| Ok(if shape == wanted { 1.0 } else { 2.0 })).unwrap();
+        assert_eq!((best, ratio), (wanted, 0.5));
+        assert!(timed.iter().all(|(shape, time)| time.is_some() == (shape.workgroup <= 256)));
+        // Faster, but not by more than noise.
+        let (_, best, ratio) = sweep(default, &limits, |shape| Ok(if shape == wanted { 0.99 } else { 1.0 })).unwrap();
+        assert_eq!((best, ratio), (default, 1.0));
+    }
+
+    #[test]
+    fn defaults_keep_within_weak_devices() {
+        for kernel in TUNABLE {
+            for software in [false, true] {
+                assert_eq!(remark(default_shape(kernel, software, &Limits::DOWNLEVEL), &Limits::DOWNLEVEL), None);
+            }
+        }
+        let large = remark(Shape { workgroup: 512, items: 1 }, &Limits::DOWNLEVEL).unwrap();
+        assert!(large.contains("over the limit") && large.contains("128"), "{large}");
+    }
+}

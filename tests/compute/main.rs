@@ -1,0 +1,37 @@
+//! What compute over buffers promises, in one binary so that it links once: on the CPU, and on the GPU that
+//! `CYANOTYPE_BACKEND` names.
+
+#[path = "../engine/common.rs"]
+mod common;
+mod kernels;
+mod maps;
+mod orders;
+mod peers;
+mod products;
+mod reductions;
+mod sharing;
+
+use cyanotype::{Context, Result};
+
+/// None, one, odd, one more than a workgroup's worth for the common shapes, and a million (and a bit).
+const SIZES: [usize; 9] = [0, 1, 3, 65, 257, 1025, 4097, 65_537, 1_000_003];
+
+/// Runs a test on the CPU and on the GPU asked for.
+fn on_each(mut test: impl FnMut(&Context) -> Result<()>) {
+    test(&Context::cpu()).expect("on the CPU");
+    if let Some(context) = common::gpu() {
+        test(&context).expect("on the GPU");
+    }
+}
+
+/// Runs a test on the GPU asked for, if one is.
+fn on_gpu(mut test: impl FnMut(&Context) -> Result<()>) {
+    if let Some(context) = common::gpu() {
+        test(&context).expect("on the GPU");
+    }
+}
+
+/// The backend that the environment names.
+fn common_backend() -> cyanotype::BackendChoice {
+    std::env::var("CYANOTYPE_BACKEND").ok().and_then(|name| name.parse().ok()).unwrap_or_default()
+}
