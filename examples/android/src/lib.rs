@@ -1,13 +1,16 @@
+//! The example application for Android, and a function of Cyanotype for other languages to call.
+//!
+//! - `activity` (Android only): the [application](cyanotype_viewer) in a `NativeActivity`.
+//! - `surface` (Android only): finished pixels to the window.
+//! - [`bridge`]: one function for C, and the same for Kotlin through JNI: how an app of your own calls the library.
+//!
+//! `docs/android.md` says how to build and run it.
+
 #[cfg(target_os = "android")]
-#[unsafe(no_mangle)]
-fn android_main(app: android_activity::AndroidApp) {
-    android_logger::init_once(android_logger::Config::default());
-    let window = app.native_window().unwrap();
-    let guard = window.lock(None).unwrap();
-    drop(guard);
-    let file = app.asset_manager().open(c"photo.png").unwrap();
-    let _ = file.length();
-    let image = cyanotype::Image::open("/x").unwrap();
-    let g = cyanotype::Graph::parse("gamma 2").unwrap();
-    cyanotype::Context::new().unwrap().compile(&g, &[("in", image.description())]).unwrap().run(&[("in", &image)]).unwrap();
-}
+mod activity;
+pub mod bridge;
+#[cfg(target_os = "android")]
+mod surface;
+// Panics unwind through it where the NDK's unwinder is not linked in, see `build`.
+#[cfg(feature = "unwinding")]
+extern crate unwinding as _;
