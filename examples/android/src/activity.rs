@@ -212,8 +212,9 @@ impl Activity {
         let size = surface.size();
         let mut canvas = Canvas::new(size.width, size.height);
         // Two dots for each of a letter's at 320 dots per inch.
+        let safe = safe_area(&self.android, canvas.area());
         let scale = (density(&self.android) + 0.5).floor().max(1.0) as i32;
-        screen::phone(&self.app, &mut canvas, safe_area(&self.android, canvas.area()), scale);
+        screen::phone(&self.app, &mut canvas, safe, scale);
         if let Err(error) = surface.show(&canvas) {
             // Android tells in an event of its own that the surface is gone; until then there is nothing to do.
             log::warn!("not shown: {error}");
