@@ -340,3 +340,6 @@ fn summary(program: &Program) -> String {
     let labels: Vec<&str> = report.passes.iter().map(|pass| pass.label.as_str()).collect();
     format!("{} passes ({}), {} textures", labels.len(), labels.join(" / "), report.physical_textures)
 }
+
+#[cfg(test)]
+mod tests;

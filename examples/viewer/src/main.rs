@@ -213,6 +213,9 @@ impl Viewer {
                 let area = control.area;
                 log::debug!("control {} at {},{} {}x{}", control.path, area.x, area.y, area.width, area.height);
             }
+            for (label, time) in self.app.frame().map(|frame| frame.passes.as_slice()).unwrap_or_default() {
+                log::debug!("pass {label}: {}", time.map_or("not measured".into(), |time| format!("{time:.3} ms")));
+            }
             if let Some(message) = self.app.message() {
                 log::info!("message: {message}");
             }

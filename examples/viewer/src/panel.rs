@@ -270,7 +270,7 @@ impl Panel {
             y += 2 * LINE;
         }
         for hint in ["drag on the picture: before | after", "tab: whole picture, space: the original", "s: save, drop a file to open it"] {
-            canvas.text(hint, x, y, 1, TRACK);
+            canvas.text(hint, x, y, 1, BAR);
             y += LINE;
         }
 
