@@ -25,3 +25,12 @@ pub mod engine;
 pub mod gesture;
 pub mod panel;
 pub mod screen;
+
+/// What the pages in docs/ tell a reader to write is compiled, and run where it says so.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/android.md")]
+    struct Android;
+    #[doc = include_str!("../../../docs/ci.md")]
+    struct Ci;
+}
