@@ -140,6 +140,8 @@ pub struct App {
     current: usize,
     active: bool,
     surface: Option<Extent>,
+    /// The size that the revision is for: that of the present surface, or of the last.
+    bounds: Option<Extent>,
     compare: Compare,
     /// Counts what changes the picture.
     revision: u64,
@@ -176,6 +178,7 @@ impl App {
             current: 0,
             active: false,
             surface: None,
+            bounds: None,
             compare: Compare::Off,
             revision: 1,
             drawing: None,
@@ -294,14 +297,13 @@ impl App {
                 self.compare_ends();
             }
             Event::Surface(extent) => {
-                if self.surface.replace(extent) != Some(extent) {
+                self.surface = Some(extent);
+                // A frame made for a surface that was lost is good for the next of the same size.
+                if self.bounds.replace(extent) != Some(extent) {
                     self.revision += 1;
                 }
             }
-            Event::SurfaceLost => {
-                // The next one may have the same size; the frame is then still good.
-                self.surface = None;
-            }
+            Event::SurfaceLost => self.surface = None,
             Event::LowMemory => self.low_memory(&mut effects),
             Event::Gesture(gesture) => present = self.gesture(gesture),
             Event::Set(path, value) => self.set(&path, value),

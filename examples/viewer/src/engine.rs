@@ -12,6 +12,7 @@ use cyanotype::{
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -208,7 +209,11 @@ impl<A: Fn(Answer)> Worker<A> {
         let original = self.program(&original_key)?.run(&[(input_name(&GraphData::default()), &photo)])?.image(SCREEN)?;
 
         let program = self.program(&key)?;
+        let plan = program.plan();
         set_all(program, data)?;
+        if !Arc::ptr_eq(&plan, &program.plan()) {
+            log::info!("{} with another structure: {}", request.document.name(), summary(program));
+        }
         let options = FrameOptions { profile: true, ..FrameOptions::default() };
         let results = program.run_with(&[(input_name(data), &photo)], options)?;
         let picture = results.image(SCREEN)?;

@@ -74,7 +74,11 @@ impl Scale {
     /// The value at a part of the way, 0 to 1.
     pub fn value(self, part: f32) -> f32 {
         let (part, middle) = (part.clamp(0.0, 1.0), self.middle());
-        let value = if part >= middle {
+        let value = if part == 0.0 {
+            self.least
+        } else if part == 1.0 {
+            self.most
+        } else if part >= middle {
             self.default + (self.most - self.default) * ((part - middle) / (1.0 - middle).max(1e-6)).powf(self.bend())
         } else {
             self.default - (self.default - self.least) * ((middle - part) / middle).powf(self.bend())
