@@ -167,11 +167,11 @@ mod tests {
         let mut error = [1 as c_char; 40];
         let graph = graph.map_or(std::ptr::null(), CStr::as_ptr);
         // SAFETY: all of it is alive, and as long as it says.
-        let code = unsafe {
-            cyanotype_apply(graph, pixels.as_mut_ptr(), width, height, error.as_mut_ptr(), error.len())
-        };
+        let code =
+            unsafe { cyanotype_apply(graph, pixels.as_mut_ptr(), width, height, error.as_mut_ptr(), error.len()) };
         // SAFETY: on failure the function writes a zero.
-        let text = if code == 0 { String::new() } else { unsafe { CStr::from_ptr(error.as_ptr()) }.to_string_lossy().into() };
+        let text =
+            if code == 0 { String::new() } else { unsafe { CStr::from_ptr(error.as_ptr()) }.to_string_lossy().into() };
         (code, text)
     }
 

@@ -90,7 +90,9 @@ mod xdnd {
             let until = Instant::now() + Duration::from_secs(20);
             while Instant::now() < until {
                 match self.connection.poll_for_event()? {
-                    Some(Event::ClientMessage(message)) if message.type_ == kind => return Ok(message.data.as_data32()),
+                    Some(Event::ClientMessage(message)) if message.type_ == kind => {
+                        return Ok(message.data.as_data32());
+                    }
                     Some(Event::SelectionRequest(request)) => self.hand_over(&request)?,
                     Some(_) => {}
                     None => std::thread::sleep(Duration::from_millis(5)),

@@ -63,14 +63,29 @@ pub enum Effect {
 /// What the engine answers.
 #[derive(Debug)]
 pub enum Answer {
-    Opened { opening: u64, device: String },
-    NotOpened { opening: u64, reason: String },
+    Opened {
+        opening: u64,
+        device: String,
+    },
+    NotOpened {
+        opening: u64,
+        reason: String,
+    },
     Drawn(Box<Frame>),
-    NotDrawn { opening: u64, error: Error },
+    NotDrawn {
+        opening: u64,
+        error: Error,
+    },
     Saved(PathBuf),
-    NotSaved { opening: u64, error: Error },
+    NotSaved {
+        opening: u64,
+        error: Error,
+    },
     /// There is another photograph.
-    Photo { width: u32, height: u32 },
+    Photo {
+        width: u32,
+        height: u32,
+    },
     /// It could not be opened; the one before stays.
     NoPhoto(Error),
 }
@@ -486,7 +501,11 @@ impl App {
                 self.trimmed = true;
                 effects.push(Effect::Trim);
             }
-            Error::OutOfMemory(_) | Error::Device(_) | Error::NoDevice(_) | Error::DeviceLimit(_) | Error::Busy { .. }
+            Error::OutOfMemory(_)
+            | Error::Device(_)
+            | Error::NoDevice(_)
+            | Error::DeviceLimit(_)
+            | Error::Busy { .. }
                 if !last =>
             {
                 effects.push(Effect::Close);

@@ -23,7 +23,10 @@ pub enum Command {
     OpenPhoto(PathBuf),
     /// The same from a file's content.
     DecodePhoto(Vec<u8>),
-    Open { opening: u64, rung: Rung },
+    Open {
+        opening: u64,
+        rung: Rung,
+    },
     Draw(Request),
     /// Save the result, at full size, as a new PNG file in the folder.
     Save(Request, PathBuf),
@@ -48,7 +51,8 @@ impl Engine {
     /// [`Error::OutOfMemory`] where no thread can be had.
     pub fn start(answer: impl Fn(Answer) + Send + 'static) -> Result<Engine> {
         let (commands, receiver) = channel();
-        let work = move || Worker { answer, context: None, photo: None, programs: HashMap::new(), clock: 0 }.run(&receiver);
+        let work =
+            move || Worker { answer, context: None, photo: None, programs: HashMap::new(), clock: 0 }.run(&receiver);
         let thread = std::thread::Builder::new().name("engine".into()).spawn(work);
         let thread = thread.map_err(|error| Error::OutOfMemory(format!("no thread for the engine: {error}")))?;
         Ok(Engine { commands: Some(commands), thread: Some(thread) })
@@ -206,7 +210,8 @@ impl<A: Fn(Answer)> Worker<A> {
             let program = compile(&context, &graph.data(), &photo, request.bounds)?;
             self.keep(original_key.clone(), program);
         }
-        let original = self.program(&original_key)?.run(&[(input_name(&GraphData::default()), &photo)])?.image(SCREEN)?;
+        let original =
+            self.program(&original_key)?.run(&[(input_name(&GraphData::default()), &photo)])?.image(SCREEN)?;
 
         let program = self.program(&key)?;
         let plan = program.plan();
@@ -244,7 +249,8 @@ impl<A: Fn(Answer)> Worker<A> {
 
     fn keep(&mut self, key: Key, program: Program) {
         if self.programs.len() >= PROGRAMS_KEPT
-            && let Some(oldest) = self.programs.iter().min_by_key(|(_, compiled)| compiled.used).map(|(key, _)| key.clone())
+            && let Some(oldest) =
+                self.programs.iter().min_by_key(|(_, compiled)| compiled.used).map(|(key, _)| key.clone())
         {
             self.programs.remove(&oldest);
         }
@@ -261,7 +267,8 @@ impl<A: Fn(Answer)> Worker<A> {
         let result = program.run(&[(name, &photo)])?.image(output)?;
         std::fs::create_dir_all(folder)
             .map_err(|error| Error::Io { path: folder.into(), message: error.to_string() })?;
-        let stem: String = request.document.name().to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "-");
+        let stem: String =
+            request.document.name().to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "-");
         let path = (1..).map(|number| folder.join(format!("{stem}-{number}.png"))).find(|path| !path.exists());
         let path = path.unwrap_or_else(|| folder.join(stem).with_extension("png"));
         result.save(&path)?;

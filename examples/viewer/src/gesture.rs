@@ -49,8 +49,17 @@ const LONG_PRESS: u64 = 500;
 enum State {
     Idle,
     /// One finger, so far at rest: where and since when.
-    Pressed { finger: u64, x: f32, y: f32, time: u64 },
-    Dragging { finger: u64, direction: Direction, at: f32 },
+    Pressed {
+        finger: u64,
+        x: f32,
+        y: f32,
+        time: u64,
+    },
+    Dragging {
+        finger: u64,
+        direction: Direction,
+        at: f32,
+    },
     Comparing,
     /// The gesture is over; fingers are still down.
     Done,
@@ -139,8 +148,11 @@ impl Fingers {
                     return None;
                 }
                 // From here on, not from where the finger came down: the value does not jump by the slop.
-                let (direction, at) =
-                    if across.abs() >= along.abs() { (Direction::Across, touch.x) } else { (Direction::Along, touch.y) };
+                let (direction, at) = if across.abs() >= along.abs() {
+                    (Direction::Across, touch.x)
+                } else {
+                    (Direction::Along, touch.y)
+                };
                 self.state = State::Dragging { finger: touch.finger, direction, at };
                 None
             }
@@ -176,9 +188,7 @@ mod tests {
     fn play(touches: &[(u64, Phase, f32, f32, u64)]) -> Vec<Gesture> {
         let mut fingers = Fingers::new(1000, 2000, 16.0);
         let touches = touches.iter();
-        touches
-            .filter_map(|&(finger, phase, x, y, time)| fingers.touch(Touch { finger, phase, x, y, time }))
-            .collect()
+        touches.filter_map(|&(finger, phase, x, y, time)| fingers.touch(Touch { finger, phase, x, y, time })).collect()
     }
 
     #[test]
@@ -235,7 +245,8 @@ mod tests {
     #[test]
     fn a_cancelled_comparison_ends() {
         use Phase::*;
-        let seen = play(&[(0, Down, 5.0, 5.0, 0), (1, Down, 5.0, 5.0, 1), (0, Cancel, 0.0, 0.0, 2), (0, Up, 0.0, 0.0, 3)]);
+        let seen =
+            play(&[(0, Down, 5.0, 5.0, 0), (1, Down, 5.0, 5.0, 1), (0, Cancel, 0.0, 0.0, 2), (0, Up, 0.0, 0.0, 3)]);
         assert_eq!(seen, [Gesture::Compare(true), Gesture::Compare(false)]);
     }
 }

@@ -49,7 +49,9 @@ fn options() -> Result<Option<Options>, Box<dyn std::error::Error>> {
     }
     let size = |text: &str| -> Result<(u32, u32), String> {
         let sides = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-        sides.filter(|(width, height)| (1..=16384).contains(width) && (1..=16384).contains(height)).ok_or_else(|| format!("'{text}' is no size such as 1280x800"))
+        sides
+            .filter(|(width, height)| (1..=16384).contains(width) && (1..=16384).contains(height))
+            .ok_or_else(|| format!("'{text}' is no size such as 1280x800"))
     };
     let named = std::env::var("CYANOTYPE_BACKEND").ok().filter(|name| !name.is_empty());
     let named = arguments.opt_value_from_str("--backend")?.or(named);
@@ -68,7 +70,15 @@ fn options() -> Result<Option<Options>, Box<dyn std::error::Error>> {
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn,cyanotype_viewer=info")).init();
-    match options().and_then(|options| options.map_or_else(|| { print!("{HELP}"); Ok(()) }, run)) {
+    match options().and_then(|options| {
+        options.map_or_else(
+            || {
+                print!("{HELP}");
+                Ok(())
+            },
+            run,
+        )
+    }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -310,4 +320,3 @@ impl ApplicationHandler<Answer> for Viewer {
         }
     }
 }
-

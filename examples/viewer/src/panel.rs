@@ -166,9 +166,8 @@ impl Panel {
         let top = ROW + self.status_lines(app).len() as i32 * LINE + MARGIN - self.scroll;
         let area = self.area();
         let controls = app.document().map(controls_of).unwrap_or_default().into_iter().enumerate();
-        let place = |index: usize| {
-            Area::new(area.x + MARGIN, top + index as i32 * ROW, area.width - 2 * MARGIN, ROW - 4)
-        };
+        let place =
+            |index: usize| Area::new(area.x + MARGIN, top + index as i32 * ROW, area.width - 2 * MARGIN, ROW - 4);
         controls.map(|(index, control)| Control { area: place(index), ..control }).collect()
     }
 
@@ -273,7 +272,11 @@ impl Panel {
             }
             y += 2 * LINE;
         }
-        for hint in ["drag on the picture: before | after", "tab: whole picture, space: the original", "s: save, drop a file to open it"] {
+        for hint in [
+            "drag on the picture: before | after",
+            "tab: whole picture, space: the original",
+            "s: save, drop a file to open it",
+        ] {
             canvas.text(hint, x, y, 1, BAR);
             y += LINE;
         }
@@ -369,7 +372,12 @@ mod tests {
                         assert!(declared.check(operator.name, scale.argument(step as f32 / 100.0)).is_ok());
                         let again = scale.value(scale.part(value));
                         let tolerance = (value - scale.default).abs() * 1e-3 + 1e-5; // powf there and back in f32
-                        assert!((again - value).abs() <= tolerance, "{} {}: {value} {again}", operator.name, declared.name);
+                        assert!(
+                            (again - value).abs() <= tolerance,
+                            "{} {}: {value} {again}",
+                            operator.name,
+                            declared.name
+                        );
                     }
                 }
             }
@@ -397,7 +405,9 @@ mod tests {
 
         let edge = controls.iter().find(|control| control.path == "blur.edge").unwrap().area;
         let events = panel.press(&app, edge.x + 3, edge.y + 3);
-        assert!(matches!(&events[..], [Event::Set(path, Argument::Choice(mode))] if path == "blur.edge" && mode == "mirror"));
+        assert!(
+            matches!(&events[..], [Event::Set(path, Argument::Choice(mode))] if path == "blur.edge" && mode == "mirror")
+        );
         for event in events {
             app.handle(event);
         }
@@ -407,7 +417,8 @@ mod tests {
     #[test]
     fn drawing_stays_in_the_window_whatever_its_size() {
         for (width, height) in [(1, 1), (200, 40), (900, 600), (3000, 50)] {
-            let document = Document::new("test", "checkerboard | blend @in").or_else(|_| Document::new("test", "invert")).unwrap();
+            let document =
+                Document::new("test", "checkerboard | blend @in").or_else(|_| Document::new("test", "invert")).unwrap();
             let app = App::new(vec![document], Vec::new());
             let mut canvas = Canvas::new(width, height);
             Panel::new(width, height).draw(&app, &mut canvas);
