@@ -116,9 +116,12 @@ impl Document {
     }
 }
 
+/// Name, graph, and what fingers change across and along: path, least, most.
+type Look = (&'static str, &'static str, [(&'static str, f32, f32); 2]);
+
 /// The looks, in the order of taps. What fingers change are numbers that enter kernels as uniforms, and none starts where
 /// its operator does nothing and is left out of the program: dragging never compiles, which a test asserts.
-const LOOKS: [(&str, &str, [(&str, f32, f32); 2]); 8] = [
+const LOOKS: [Look; 8] = [
     (
         "Daylight",
         "exposure 0.15 as light | contrast 1.1 as contrast | saturation 1.2",

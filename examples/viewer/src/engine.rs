@@ -60,8 +60,8 @@ impl Engine {
 
     /// Gives a command, to be carried out after those before it.
     pub fn send(&self, command: Command) {
-        let sent = self.commands.as_ref().map(|commands| commands.send(command));
-        if !matches!(sent, Some(Ok(()))) {
+        let sent = self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok());
+        if !sent {
             log::error!("the engine has ended");
         }
     }
