@@ -43,8 +43,6 @@ mod xdnd {
 
     struct Source {
         connection: RustConnection,
-        atoms: Atoms,
-        own: u32,
         window: u32,
         content: Vec<u8>,
     }
@@ -64,7 +62,7 @@ mod xdnd {
         connection.create_window(COPY_DEPTH_FROM_PARENT, own, root, 0, 0, 1, 1, 0, class, COPY_FROM_PARENT, &values)?;
         connection.set_selection_owner(own, atoms.XdndSelection, CURRENT_TIME)?;
         let content = format!("file://{}\r\n", file.display()).into_bytes();
-        let source = Source { connection, atoms, own, window, content };
+        let source = Source { connection, window, content };
 
         source.tell(atoms.XdndEnter, [own, VERSION << 24, atoms.list, 0, 0])?;
         source.tell(atoms.XdndPosition, [own, 0, 100 << 16 | 100, CURRENT_TIME, atoms.XdndActionCopy])?;
