@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// Beside the folder of the tests.
+/// Where cargo puts this test and the library that it is a test of.
 fn built() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().and_then(|deps| deps.parent()).unwrap().to_path_buf()
+    std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
 
 fn run(graph: &str) -> Output {
