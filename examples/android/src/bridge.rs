@@ -116,7 +116,10 @@ pub unsafe extern "C" fn cyanotype_apply(
     let Err(reason) = result else { return 0 };
     let text = reason.to_string();
     if !error.is_null() && error_size > 0 {
-        let length = text.floor_char_boundary(error_size - 1);
+        let mut length = text.len().min(error_size - 1);
+        while !text.is_char_boundary(length) {
+            length -= 1;
+        }
         // SAFETY: the caller promises `error_size` bytes; `length` and the closing zero are no more.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr(), error.cast(), length);
