@@ -264,6 +264,15 @@ impl Context {
         }
     }
 
+    /// The device as [`devices`] lists it, for programs that show or judge what they were given.
+    pub fn device(&self) -> DeviceInfo {
+        match &self.0.backend {
+            Backend::Cpu(_) => DeviceInfo::cpu(),
+            #[cfg(feature = "gpu")]
+            Backend::Gpu(device) => DeviceInfo::gpu(device.info().clone()),
+        }
+    }
+
     /// What plans must keep within.
     pub fn limits(&self) -> Limits {
         match &self.0.backend {
@@ -387,32 +396,44 @@ pub struct DeviceInfo {
     pub unusable: Option<String>,
 }
 
+impl DeviceInfo {
+    /// The CPU backend.
+    fn cpu() -> Self {
+        DeviceInfo {
+            name: format!("CPU backend, {} threads", rayon::current_num_threads()),
+            backend: "cpu".into(),
+            kind: "CPU".into(),
+            driver: format!("{:?}", crate::cpu::simd::level()),
+            software: false,
+            limits: Limits::UNLIMITED,
+            features: Vec::new(),
+            storage_formats: Vec::new(),
+            all_limits: String::new(),
+            unusable: None,
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn gpu(info: crate::gpu::AdapterInfo) -> Self {
+        DeviceInfo {
+            name: info.name,
+            backend: info.backend.to_string(),
+            kind: info.device_type.into(),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().into(),
+            software: info.software,
+            limits: info.limits,
+            features: info.features,
+            storage_formats: info.storage_formats,
+            all_limits: info.all_limits,
+            unusable: info.unusable,
+        }
+    }
+}
+
 /// All devices: the CPU, then what the drivers offer.
 pub fn devices() -> Vec<DeviceInfo> {
-    let mut found = vec![DeviceInfo {
-        name: format!("CPU backend, {} threads", rayon::current_num_threads()),
-        backend: "cpu".into(),
-        kind: "CPU".into(),
-        driver: format!("{:?}", crate::cpu::simd::level()),
-        software: false,
-        limits: Limits::UNLIMITED,
-        features: Vec::new(),
-        storage_formats: Vec::new(),
-        all_limits: String::new(),
-        unusable: None,
-    }];
+    let mut found = vec![DeviceInfo::cpu()];
     #[cfg(feature = "gpu")]
-    found.extend(crate::gpu::Device::list().into_iter().map(|info| DeviceInfo {
-        name: info.name,
-        backend: info.backend.to_string(),
-        kind: info.device_type.into(),
-        driver: format!("{} {}", info.driver, info.driver_info).trim().into(),
-        software: info.software,
-        limits: info.limits,
-        features: info.features,
-        storage_formats: info.storage_formats,
-        all_limits: info.all_limits,
-        unusable: info.unusable,
-    }));
+    found.extend(crate::gpu::Device::list().into_iter().map(DeviceInfo::gpu));
     found
 }
