@@ -2,8 +2,8 @@
 
 use crate::common::{Random, difference, gpu, picture};
 use cyanotype::{
-    Argument, Context, ContextOptions, Counters, CustomOperator, Description, Error, FrameOptions, Graph, Image, ImageView,
-    Limits, PixelFormat, WhenFull,
+    Argument, Context, ContextOptions, Counters, CustomOperator, Description, Error, FrameOptions, Graph, Image,
+    ImageView, Limits, PixelFormat, WhenFull,
 };
 use std::sync::Arc;
 
