@@ -66,14 +66,8 @@ impl Coordinates {
             #[inline(always)]
             || split(&mut self.y, &mut self.row, half),
         );
-        vectorize(
-            #[inline(always)]
-            || pull_in(&mut self.column, edge, source.width),
-        );
-        vectorize(
-            #[inline(always)]
-            || pull_in(&mut self.row, edge, source.height),
-        );
+        pull_in(&mut self.column, edge, source.width);
+        pull_in(&mut self.row, edge, source.height);
     }
 
     fn whole(&self) -> Part {
@@ -87,15 +81,10 @@ impl Coordinates {
             for row in part.rows.clone() {
                 let start = row * self.width;
                 let values = all.get(start + part.columns.start..start + part.columns.end).unwrap_or_default();
-                vectorize(
-                    #[inline(always)]
-                    || {
-                        for value in values {
-                            low = low.min(*value);
-                            high = high.max(*value);
-                        }
-                    },
-                );
+                for value in values {
+                    low = low.min(*value);
+                    high = high.max(*value);
+                }
             }
             i64::from(low)..i64::from(high) + 1
         };
@@ -142,7 +131,6 @@ fn split(values: &mut [f32], whole: &mut [i32], half: f32) {
 }
 
 /// Brings coordinates far outside of the picture nearer, where that changes nothing, so that boxes stay small.
-#[inline(always)]
 fn pull_in(coordinates: &mut [i32], edge: Edge, size: u32) {
     let size = i32::try_from(size).unwrap_or(i32::MAX);
     // All taps of a coordinate beyond these bounds lie outside, where one pixel is as good as the next.
@@ -235,60 +223,28 @@ fn gather<const TAPS: usize>(
     layout: Layout,
     target: &mut Target<'_>,
 ) {
-    let stride = match view.offsets {
-        [first, second, ..] => second.wrapping_sub(*first),
-        _ => 0,
-    };
-    let even = view.offsets.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == stride);
     for channel in layout.channels() {
         let plane = view.channels[channel]; // a channel is below 4
         let out = target.channel(channel);
-        for row in part.rows.clone() {
-            let range = row * coordinates.width + part.columns.start..row * coordinates.width + part.columns.end;
-            // `bounds` saw all coordinates of the part, and the view covers their taps.
-            let pixels = Pixels {
-                x: &coordinates.x[range.clone()],
-                y: &coordinates.y[range.clone()],
-                column: &coordinates.column[range.clone()],
-                row: &coordinates.row[range.clone()],
-                first: (first.0 as i32, first.1 as i32), // made of coordinates, which are i32
-            };
-            let out = &mut out[range];
-            vectorize(
-                #[inline(always)]
-                || match even {
-                    true => {
-                        let start = view.offsets.first().copied().unwrap_or(0);
-                        gather_row::<TAPS>(plane, |line| start + line * stride, pixels, out);
+        vectorize(
+            #[inline(always)]
+            || {
+                for row in part.rows.clone() {
+                    let start = row * coordinates.width;
+                    for index in start + part.columns.start..start + part.columns.end {
+                        // `bounds` saw all coordinates of the part, and the view covers their taps.
+                        let column = (i64::from(coordinates.column[index]) - first.0) as usize;
+                        let line = (i64::from(coordinates.row[index]) - first.1) as usize;
+                        let offsets = &view.offsets[line..line + TAPS];
+                        let patch: [[f32; TAPS]; TAPS] = std::array::from_fn(|line| {
+                            let from = offsets[line] + column;
+                            *plane[from..].first_chunk().expect("the view covers all taps")
+                        });
+                        out[index] = blend(&patch, coordinates.x[index], coordinates.y[index]);
                     }
-                    false => gather_row::<TAPS>(plane, |line| view.offsets[line], pixels, out),
-                },
-            );
-        }
-    }
-}
-
-/// Coordinates of neighbouring output pixels, to be counted from `first`.
-struct Pixels<'a> {
-    x: &'a [f32],
-    y: &'a [f32],
-    column: &'a [i32],
-    row: &'a [i32],
-    first: (i32, i32),
-}
-
-#[inline(always)]
-fn gather_row<const TAPS: usize>(plane: &[f32], start: impl Fn(usize) -> usize, pixels: Pixels<'_>, out: &mut [f32]) {
-    let whole = pixels.column.iter().zip(pixels.row);
-    let fractions = pixels.x.iter().zip(pixels.y);
-    for (out, ((column, row), (x, y))) in out.iter_mut().zip(whole.zip(fractions)) {
-        let (column, line) = ((column - pixels.first.0) as usize, (row - pixels.first.1) as usize);
-        let mut patch = [[0.0; TAPS]; TAPS];
-        for (tap, values) in patch.iter_mut().enumerate() {
-            let from = start(line + tap) + column;
-            *values = *plane[from..].first_chunk().expect("the view covers all taps");
-        }
-        *out = blend(&patch, *x, *y);
+                }
+            },
+        );
     }
 }
 
