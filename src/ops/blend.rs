@@ -55,7 +55,7 @@ pub const MODES: &[&str] = &[
     "luminosity",
 ];
 
-kernel! { "blend", cost: 4.0, pub struct Blend { mode: u32, opacity: f32 } }
+kernel! { "blend", cost: 10.0, pub struct Blend { mode: u32, opacity: f32 } }
 
 kernel! {
     "blend-masked", cost: 0.7,

@@ -21,7 +21,8 @@ mod read;
 use super::source::Declaration;
 use super::{library, source};
 use crate::error::{Error, Result};
-use crate::graph::lower::{Lowered, Value};
+use crate::graph::lower::{Lowered, OutputKind, Value};
+use crate::image::SampleType;
 use crate::op::{Edge, Kernel, Step, StepKind};
 use crate::plan::recording::{Dispatch, Limits, RUN, Resource, STRIP};
 use crate::plan::{COLUMN, Pass, Plan, own_cost};
@@ -123,6 +124,9 @@ impl Block {
     }
 }
 
+/// Most cheap operators on a pixel of a run.
+const RUN_COST: f64 = 8.0;
+
 /// Largest radius of a window that is read for a run of outputs: the kernel stands sixteen times in the text then.
 const RUN_WINDOW_RADIUS: u32 = 1;
 
@@ -187,7 +191,26 @@ impl<'a> Generator<'a> {
             return if limits.software { Block::Tall } else { Block::Column };
         }
         let makes_runs = |value: &Value| limits.software && makes_runs(&self.graph.node(*value).step);
-        if gathers.iter().all(makes_runs) { Block::Run } else { Block::Strip }
+        if self.is_short() && gathers.iter().all(makes_runs) { Block::Run } else { Block::Strip }
+    }
+
+    /// Whether what is done to a single pixel is short enough to stand sixteen times in the text: compiling takes as much
+    /// longer, and where the arithmetic is long, loads count for little.
+    fn is_short(&self) -> bool {
+        let inputs = self.graph.inputs.iter().map(|(_, description)| description.format);
+        let outputs = self.graph.outputs.iter().filter_map(|output| match output.kind {
+            OutputKind::Picture(description) => Some(description.format),
+            OutputKind::Buffer { .. } => None,
+        });
+        // Halfs are converted in integer arithmetic, some twenty operations each.
+        let halfs = inputs.chain(outputs).any(|format| format.sample() == SampleType::F16);
+        let single = self
+            .pass
+            .inline
+            .iter()
+            .map(|value| &self.graph.node(*value).step)
+            .filter(|step| matches!(step.kind(), StepKind::Point | StepKind::Composite | StepKind::Generate));
+        !halfs && single.map(own_cost).sum::<f64>() <= RUN_COST
     }
 
     /// Whether `gather_N` can make a column of outputs.
