@@ -37,6 +37,8 @@
 //! - [`Context`] and [`Program`]: what a user holds.
 
 pub mod color;
+// Without the GPU nobody reads what a device would be told.
+#[cfg_attr(not(feature = "gpu"), allow(dead_code))]
 pub mod compute;
 pub mod cpu;
 pub mod error;

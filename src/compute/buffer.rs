@@ -131,7 +131,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// A buffer of the same context with what the host has computed.
-    pub(super) fn from_host<U: Element>(&self, data: Vec<U>) -> Result<Buffer<U>> {
+    pub(super) fn with_host_data<U: Element>(&self, data: Vec<U>) -> Result<Buffer<U>> {
         self.context.buffer(&data)
     }
 
@@ -241,10 +241,10 @@ impl<T: Element> Buffer<T> {
     /// As for [`Context::buffer`].
     pub fn copy(&self) -> Result<Buffer<T>> {
         match &self.store {
-            Store::Host(_) => self.from_host(self.on_host()),
+            Store::Host(_) => self.with_host_data(self.on_host()),
             Store::Device(queue, allocation) => {
                 let copy = Buffer::unwritten(&self.context, self.length)?;
-                if self.offset() % 4 != 0 {
+                if !self.offset().is_multiple_of(4) {
                     return Err(bad("copy", format!("it begins at byte {}, within a word", self.offset())));
                 }
                 if let (Store::Device(_, target), false) = (&copy.store, self.is_empty()) {
@@ -326,7 +326,7 @@ impl<T: Element> Buffer<T> {
 
     /// The same elements where a kernel can bind them: this buffer, or a copy if it begins at an odd place.
     pub(super) fn aligned(&self) -> Result<Buffer<T>> {
-        if self.offset() % ALIGNMENT == 0 { Ok(self.clone()) } else { self.copy() }
+        if self.offset().is_multiple_of(ALIGNMENT) { Ok(self.clone()) } else { self.copy() }
     }
 
     /// The elements of a buffer in host memory. Empty for one on a device.

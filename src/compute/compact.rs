@@ -71,7 +71,7 @@ impl<T: Scalar> Buffer<T> {
             let mut values: Vec<T> = pick(1).collect();
             let chosen = values.len() as u32;
             values.extend(pick(0));
-            return Ok(Chosen { values: self.from_host(values)?, count: self.context().buffer(&[chosen])? });
+            return Ok(Chosen { values: self.with_host_data(values)?, count: self.context().buffer(&[chosen])? });
         };
         let values = engine.output(self.len())?;
         let total = self.context().zeros(1)?;

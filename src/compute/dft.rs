@@ -55,7 +55,7 @@ pub(super) fn inverse(values: &[Complex]) -> Vec<Complex> {
 
 fn smallest_factor(length: usize) -> Option<usize> {
     (length > 1)
-        .then(|| (2..).take_while(|factor| factor * factor <= length).find(|factor| length % factor == 0))?
+        .then(|| (2..).take_while(|factor| factor * factor <= length).find(|factor| length.is_multiple_of(*factor)))?
         .or(Some(length))
 }
 

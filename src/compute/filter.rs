@@ -69,12 +69,12 @@ impl Buffer<f32> {
         if self.is_empty() {
             return self.context().zeros(0);
         }
-        count("convolve", rows.checked_mul(columns).unwrap_or(usize::MAX))?;
+        count("convolve", rows.saturating_mul(columns))?;
         // A convolution is a correlation with the kernel turned round; output (0, 0) sees the element at (top, left) last.
         let turned: Vec<f32> = kernel.iter().rev().copied().collect();
         let before = [kernel_size[0] - 1 - top, kernel_size[1] - 1 - left];
         match Engine::of(self.context()) {
-            None => self.from_host(on_cpu(&self.on_host(), size, &turned, kernel_size, [rows, columns], before)),
+            None => self.with_host_data(on_cpu(&self.on_host(), size, &turned, kernel_size, [rows, columns], before)),
             Some(engine) => engine.correlate(self, size, &turned, kernel_size, [rows, columns], before),
         }
     }
@@ -97,7 +97,7 @@ impl Buffer<f32> {
         let turned: Vec<f32> = taps.iter().rev().copied().collect();
         let (size, window) = ([1, self.len()], [1, taps.len()]);
         match Engine::of(self.context()) {
-            None => self.from_host(on_cpu(&self.on_host(), size, &turned, window, size, [0, taps.len() - 1])),
+            None => self.with_host_data(on_cpu(&self.on_host(), size, &turned, window, size, [0, taps.len() - 1])),
             Some(engine) => engine.correlate(self, size, &turned, window, size, [0, taps.len() - 1]),
         }
     }

@@ -125,7 +125,7 @@ impl Buffer<[f32; 2]> {
                     i => [half[length - i][0], -half[length - i][1]],
                 })
                 .collect();
-            return self.from_host(dft::inverse(&whole).iter().map(|value| value[0] as f32).collect());
+            return self.with_host_data(dft::inverse(&whole).iter().map(|value| value[0] as f32).collect());
         };
         let whole: Complexes = engine.output(length)?;
         let text = Text::new().constant("WORKGROUP", WORKGROUP).with(MIRROR);
@@ -144,7 +144,7 @@ impl Buffer<[f32; 2]> {
         if self.is_empty() {
             return self.context().zeros(0);
         }
-        if columns == 0 || self.len() % columns != 0 {
+        if columns == 0 || !self.len().is_multiple_of(columns) {
             return Err(bad("fft", format!("{} values are no whole rows of {columns}", self.len())));
         }
         count("fft", self.len())?;
@@ -155,7 +155,7 @@ impl Buffer<[f32; 2]> {
                     Direction::Inverse => dft::inverse,
                 };
                 let rows = self.on_host();
-                self.from_host(rows.chunks(columns).flat_map(|row| narrow(&way(&widen(row)))).collect())
+                self.with_host_data(rows.chunks(columns).flat_map(|row| narrow(&way(&widen(row)))).collect())
             }
             Some(engine) => engine.transform(self.aligned()?, columns, direction),
         }
@@ -175,7 +175,7 @@ impl Buffer<f32> {
         match Engine::of(self.context()) {
             None => {
                 let values: Vec<Complex> = self.on_host().iter().map(|&value| [f64::from(value), 0.0]).collect();
-                self.from_host(narrow(&dft::transform(&values)[..half]))
+                self.with_host_data(narrow(&dft::transform(&values)[..half]))
             }
             Some(_) => self.complex()?.fft()?.view(..half),
         }
@@ -188,7 +188,7 @@ impl Buffer<f32> {
     pub fn complex(&self) -> Result<Complexes> {
         match Engine::of(self.context()) {
             Some(engine) if !self.is_empty() => engine.join_zero(&self.aligned()?.cast()?)?.cast(),
-            _ => self.from_host(self.on_host().iter().map(|&value| [value, 0.0]).collect()),
+            _ => self.with_host_data(self.on_host().iter().map(|&value| [value, 0.0]).collect()),
         }
     }
 
@@ -331,7 +331,7 @@ fn radices(length: usize) -> Option<Vec<usize>> {
     let mut rest = length;
     let mut found = Vec::new();
     for radix in [4, 2, 3, 5, 7, 11, LARGEST] {
-        while rest % radix == 0 {
+        while rest.is_multiple_of(radix) {
             found.push(radix);
             rest /= radix;
         }

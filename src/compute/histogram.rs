@@ -81,7 +81,7 @@ impl Buffer<u32> {
                     *count += 1;
                 }
             }
-            return self.from_host(counts);
+            return self.with_host_data(counts);
         };
         engine.count_bins(self, bins, OF_INTEGER, [0.0; 2], None)
     }
@@ -100,7 +100,7 @@ impl Buffer<f32> {
         }
         let edges = edges(bins, low, high);
         let Some(engine) = Engine::of(self.context()) else {
-            return self.from_host(on_cpu(&self.on_host(), &edges));
+            return self.with_host_data(on_cpu(&self.on_host(), &edges));
         };
         let scale = (f64::from(bins) / (f64::from(high) - f64::from(low))) as f32;
         let edges = self.context().buffer(&edges)?;

@@ -70,7 +70,7 @@ impl<T: Scalar> Buffer<T> {
         let length = count("map", self.len())?;
         let Some(engine) = Engine::of(self.context()) else {
             let other = other.map(Buffer::on_host);
-            return self.from_host(on_cpu(&parsed, &self.on_host(), other.as_deref(), constants)?);
+            return self.with_host_data(on_cpu(&parsed, &self.on_host(), other.as_deref(), constants)?);
         };
         let result = engine.output(self.len())?;
         if length == 0 {

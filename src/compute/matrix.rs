@@ -175,7 +175,7 @@ impl<T: Number> Matrix<T> {
             ));
         }
         self.buffer.beside("matrix product", &other.buffer)?;
-        let length = self.rows.checked_mul(other.columns).unwrap_or(usize::MAX);
+        let length = self.rows.saturating_mul(other.columns);
         count("matrix product", length)?;
         let context = self.buffer.context();
         let Some(engine) = Engine::of(context) else {

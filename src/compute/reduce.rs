@@ -65,7 +65,7 @@ impl Engine<'_> {
             .alias("Unit", &format!("vec4<{}>", reduction.element))
             .with(TAKE_VECTOR)
             .with(REDUCE);
-        let mut binds = vec![Bind::Uniform(vec![length, vectors, groups]), read(input), write(&output)];
+        let mut binds = vec![Bind::Uniform(vec![length, length / 4, groups]), read(input), write(&output)];
         binds.extend(extra);
         let work = Work::moving(u64::from(length) * 4);
         self.run(reduction.label, text, binds, self.fold(u64::from(groups))?, work)?;
@@ -90,7 +90,10 @@ impl Engine<'_> {
                 // The first stage's extra buffer is not here.
                 .with(&reduction.text.replace("uniforms.length", "1u").replace(DEVIATIONS_BINDING, DEVIATIONS_ABSENT))
                 .alias("Unit", "Value")
-                .with("fn take(at: u32) -> Value { return input[at]; }\n")
+                .with(
+                    "fn take(at: u32) -> Value { return input[at]; }\n\
+                     fn take_rest() -> Value { return identity(); }\n",
+                )
                 .with(REDUCE);
             let binds = vec![Bind::Uniform(vec![length, length, groups]), read(&values), write(&output)];
             let work = Work::moving(values.byte_length());

@@ -32,7 +32,7 @@ impl<T: Scalar> Buffer<T> {
     fn scanned(&self, exclusive: bool) -> Result<Buffer<T>> {
         let length = count("scan", self.len())?;
         let Some(engine) = Engine::of(self.context()) else {
-            return self.from_host(on_cpu(&self.on_host(), exclusive));
+            return self.with_host_data(on_cpu(&self.on_host(), exclusive));
         };
         let output = engine.output(self.len())?;
         if length == 0 {

@@ -132,7 +132,7 @@ impl<T: Scalar> Buffer<T> {
     pub fn argsort(&self) -> Result<Buffer<u32>> {
         let Some(engine) = Engine::of(self.context()) else {
             count("sort", self.len())?;
-            return self.from_host(order_on_cpu(&self.on_host()));
+            return self.with_host_data(order_on_cpu(&self.on_host()));
         };
         if self.is_empty() {
             return self.context().zeros(0);
@@ -157,7 +157,7 @@ impl<T: Scalar> Buffer<T> {
             let order = order_on_cpu(&elements);
             let elements = order.iter().map(|&index| elements[index as usize]).collect();
             let payload = order.iter().map(|&index| payload[index as usize]).collect();
-            return Ok((self.from_host(elements)?, self.from_host(payload)?));
+            return Ok((self.with_host_data(elements)?, self.with_host_data(payload)?));
         };
         if self.is_empty() {
             return Ok((self.clone(), payload.clone()));

@@ -26,7 +26,7 @@ impl<T: Element> Buffer<T> {
         let Some(engine) = Engine::of(self.context()) else {
             let elements = self.on_host();
             let places = (0..columns).flat_map(|x| (0..rows).map(move |y| y * columns + x));
-            return self.from_host(places.map(|place| elements[place]).collect());
+            return self.with_host_data(places.map(|place| elements[place]).collect());
         };
         let output = engine.output(self.len())?;
         if length > 0 {

@@ -38,19 +38,19 @@ pub const TUNABLE: [&str; 5] = ["map", "reduce", "scan", "histogram", "product"]
 /// What is used without tuning.
 ///
 /// - Software rasterisers run a workgroup's invocations eight at a time on one core: what counts is work for each
-///   invocation against the cost of starting it and of barriers, so few invocations and many items.
+///   invocation against the cost of starting it and of barriers, so many items, and as measured on lavapipe.
 /// - GPUs hide latency by invocations in flight: 256 of them is a size that all have and that fills a compute unit with few
 ///   groups; reductions and scans still pay for barriers, so they take more items each.
 /// - The limits of weak phones are kept in any case.
 fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
     let shape = match (kernel, software) {
-        ("map", true) => Shape { workgroup: 64, items: 4 },
+        ("map", true) => Shape { workgroup: 256, items: 2 },
         ("map", false) => Shape { workgroup: 256, items: 1 },
         ("histogram", true) => Shape { workgroup: 64, items: 64 },
         ("histogram", false) => Shape { workgroup: 256, items: 16 },
-        ("scan", true) => Shape { workgroup: 64, items: 16 },
+        ("scan", true) => Shape { workgroup: 128, items: 16 },
         ("scan", false) => Shape { workgroup: 256, items: 4 },
-        (_, true) => Shape { workgroup: 64, items: 16 },
+        (_, true) => Shape { workgroup: 256, items: 16 },
         (_, false) => Shape { workgroup: 256, items: 8 },
     };
     let most = limits.workgroup_invocations.min(limits.workgroup_size[0]).max(1);

@@ -1,9 +1,10 @@
 // One value from many, by a tree: each invocation combines ITEMS units, each workgroup its invocations' values; the values
-// of all workgroups are reduced in turn. Before this file: WORKGROUP, ITEMS, Unit, Value, `identity`, `combine` and `take`,
-// which makes a value of the unit with a given number.
+// of all workgroups are reduced in turn. What is left over beyond whole units is taken once, outside of the loop, where a
+// branch would cost every invocation. Before this file: WORKGROUP, ITEMS, Unit, Value, `identity`, `combine`, `take`, which
+// makes a value of the unit with a given number, and `take_rest`.
 
 struct Uniforms {
-    // Elements, units and workgroups.
+    // Elements, whole units and workgroups.
     length: u32,
     units: u32,
     groups: u32,
@@ -29,6 +30,10 @@ fn main(
         if at < uniforms.units {
             value = combine(value, take(at));
         }
+    }
+    // The rest follows the last whole unit.
+    if local == 0u && group == uniforms.units / (WORKGROUP * ITEMS) {
+        value = combine(value, take_rest());
     }
     values[local] = value;
     workgroupBarrier();
