@@ -203,7 +203,9 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
     let all_limits = adapter.limits();
     // Mesa's "softpipe" is not among the names that wgpu knows as software.
     let software = device_type == "cpu" || info.name.to_lowercase().contains("softpipe");
-    let own_limits = convert(&all_limits, software);
+    // SwiftShader is left out: it compiles slowly, and was not measured.
+    let large_blocks = info.name.to_lowercase().contains("llvmpipe");
+    let own_limits = convert(&all_limits, large_blocks);
     let limits = smaller.map_or(own_limits, |smaller| least(own_limits, smaller));
     let features = adapter.features();
     let downlevel = adapter.get_downlevel_capabilities();
@@ -281,7 +283,7 @@ fn unusable(limits: &Limits, downlevel: &wgpu::DownlevelCapabilities) -> Option<
 }
 
 /// The limits that plans keep within.
-fn convert(limits: &wgpu::Limits, software: bool) -> Limits {
+fn convert(limits: &wgpu::Limits, large_blocks: bool) -> Limits {
     // One buffer of the total is the uniform block.
     let buffers = limits.max_buffers_and_acceleration_structures_per_shader_stage.saturating_sub(1);
     Limits {
@@ -296,7 +298,7 @@ fn convert(limits: &wgpu::Limits, software: bool) -> Limits {
         workgroup_size: [limits.max_compute_workgroup_size_x, limits.max_compute_workgroup_size_y],
         workgroup_memory: limits.max_compute_workgroup_storage_size,
         workgroups: limits.max_compute_workgroups_per_dimension,
-        software,
+        large_blocks,
     }
 }
 
@@ -316,7 +318,7 @@ fn least(one: Limits, other: Limits) -> Limits {
         workgroup_size: [x.min(other_x), y.min(other_y)],
         workgroup_memory: one.workgroup_memory.min(other.workgroup_memory),
         workgroups: one.workgroups.min(other.workgroups),
-        software: one.software || other.software,
+        large_blocks: one.large_blocks || other.large_blocks,
     }
 }
 

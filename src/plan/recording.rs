@@ -202,8 +202,9 @@ pub struct Limits {
     pub workgroup_memory: u32,
     /// Workgroups of a dispatch along one dimension.
     pub workgroups: u32,
-    /// The device is a rasteriser on the CPU: its loads are dear, and registers it has as many as there is cache.
-    pub software: bool,
+    /// Invocations should make more pixels and read packed sources through textures: loads from buffers cost far more
+    /// than arithmetic and registers are plenty, as measured on llvmpipe, where registers are cache.
+    pub large_blocks: bool,
 }
 
 impl Limits {
@@ -220,7 +221,7 @@ impl Limits {
         workgroup_size: [u32::MAX; 2],
         workgroup_memory: u32::MAX,
         workgroups: u32::MAX,
-        software: false,
+        large_blocks: false,
     };
 
     /// A weak phone under GLES 3.1.
@@ -236,6 +237,6 @@ impl Limits {
         workgroup_size: [128, 64],
         workgroup_memory: 16352,
         workgroups: 65535,
-        software: false,
+        large_blocks: false,
     };
 }

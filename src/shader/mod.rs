@@ -62,11 +62,11 @@ pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording
     Ok(recording)
 }
 
-/// Whether sources are read through textures: measured on rasterisers on the CPU, a texel of four words costs some 3 ns
-/// there and four words of a buffer 30; GPUs would pay for the copy and gain little.
+/// Whether sources are read through textures: measured on llvmpipe, a texel of four words costs some 3 ns there and four
+/// words of a buffer 30; GPUs would pay for the copy and gain little.
 fn reads_textures(sources: &[PackedLayout], plan: &Plan, limits: &Limits) -> bool {
     let fits = |layout: &PackedLayout| layout.texels().width.max(layout.texels().height) <= limits.texture_size;
-    limits.software
+    limits.large_blocks
         && sources.iter().all(fits)
         && sources.len() + plan.textures.len() <= limits.sampled_textures as usize
 }

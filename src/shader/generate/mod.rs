@@ -188,9 +188,9 @@ impl<'a> Generator<'a> {
         if let [only] = gathers.as_slice()
             && self.makes_columns(*only)
         {
-            return if limits.software { Block::Tall } else { Block::Column };
+            return if limits.large_blocks { Block::Tall } else { Block::Column };
         }
-        let makes_runs = |value: &Value| limits.software && makes_runs(&self.graph.node(*value).step);
+        let makes_runs = |value: &Value| limits.large_blocks && makes_runs(&self.graph.node(*value).step);
         if self.is_short() && gathers.iter().all(makes_runs) { Block::Run } else { Block::Strip }
     }
 
