@@ -29,8 +29,8 @@ fn a_histogram_and_a_picture_go_from_a_program_to_kernels() {
         let found: Vec<u8> = bytemuck::pod_collect_to_vec(&words.wait()?);
         for (y, row) in bytes.chunks(37 * 3).enumerate() {
             let expected: Vec<u8> = row.iter().map(|byte| 255 - byte).collect();
-            // Rows hold whole fours of pixels: 40 of three bytes.
-            assert_eq!(found[y * 120..y * 120 + 111], expected, "row {y}");
+            // Rows hold whole runs of sixteen pixels: 48 of three bytes.
+            assert_eq!(found[y * 144..y * 144 + 111], expected, "row {y}");
         }
         let results = frame.wait()?;
         let numbers: Vec<u32> = results.numbers("counts")?.concat();
