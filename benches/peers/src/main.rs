@@ -228,7 +228,7 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
         })],
     })?;
     Ok(move |photo: &Image| {
-        let input = FrameInput { sources: vec![photo.clone()], data: None, profile: true };
+        let input = FrameInput { sources: vec![photo.clone()], profile: true, ..FrameInput::default() };
         let ticket = device.submit(&loaded, input, WhenFull::Wait).expect("the device takes it");
         let output = ticket.wait().expect("the copy runs");
         let timings = output.timings.expect("they were asked for");
