@@ -7,7 +7,7 @@ use crate::graph::lower::{Lowered, OutputKind, lower};
 use crate::graph::simplify::{Decisions, simplify, structure, without_dead};
 use crate::graph::{GraphData, ParameterHandle};
 use crate::image::{Description, Image, ImageView};
-use crate::op::{Argument, Extent, Rows};
+use crate::op::{Argument, Rows};
 use crate::plan::recording::{Command, Limits, PackedLayout, Recording};
 use crate::plan::{Options, Plan, Report};
 use crate::{cpu, plan, shader};
@@ -189,7 +189,7 @@ impl Results {
         Ok(match self.find(name)? {
             OutputValue::Numbers(numbers) => bytemuck::pod_collect_to_vec(numbers),
             OutputValue::Picture(image) => {
-                let layout = packed_layout(&image.description());
+                let layout = PackedLayout::of(&image.description());
                 let mut bytes = vec![0_u8; layout.size() as usize];
                 for (row, place) in image.view().rows().zip(bytes.chunks_mut(layout.stride() as usize)) {
                     place[..row.len()].copy_from_slice(row); // a stride is never shorter than a row
@@ -509,7 +509,7 @@ impl Program {
             return Err(Error::UnknownName { what: "output", name: name.to_string(), suggestion });
         };
         Ok(match output.kind {
-            OutputKind::Picture(description) => (packed_layout(&description).size() / 4) as usize,
+            OutputKind::Picture(description) => (PackedLayout::of(&description).size() / 4) as usize,
             OutputKind::Buffer { length, .. } => 4 * length as usize,
         })
     }
@@ -617,7 +617,7 @@ fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<
     for (output, bytes) in graph.outputs.iter().zip(frame.outputs) {
         let value = match output.kind {
             OutputKind::Picture(description) => {
-                let layout = packed_layout(&description);
+                let layout = PackedLayout::of(&description);
                 let mut image = Image::from_shared(description, layout.stride() as usize, bytes)?;
                 if let Some(profile) = &profile {
                     image = image.with_icc_profile(profile.clone());
@@ -638,14 +638,6 @@ fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<
         total_ms: timings.total_ms,
     });
     Ok(Results { outputs, timings })
-}
-
-/// How a picture lies in a device's buffer.
-fn packed_layout(description: &Description) -> PackedLayout {
-    PackedLayout {
-        extent: Extent { width: description.width, height: description.height },
-        bytes_per_pixel: description.format.bytes_per_pixel() as u32,
-    }
 }
 
 fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Result<Results> {

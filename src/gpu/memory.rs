@@ -57,30 +57,33 @@ impl Gpu {
         })
     }
 
-    /// A texture, counted.
+    /// A texture of so many bytes per texel that kernels read, counted; probed where the driver would not tell that it has
+    /// no memory for it.
     fn texture(
         &self,
         label: &str,
         extent: Extent,
         format: wgpu::TextureFormat,
+        texel: u32,
         usage: wgpu::TextureUsages,
-    ) -> wgpu::Texture {
+    ) -> Result<wgpu::Texture> {
         count(&self.status.tally.textures);
-        self.device.create_texture(&wgpu::TextureDescriptor {
+        let probed = if self.silent { probe::USAGE } else { wgpu::TextureUsages::empty() };
+        let texture = self.device.create_texture(&wgpu::TextureDescriptor {
             label: Some(label),
-            size: size_of_extent(extent),
+            size: wgpu::Extent3d { width: extent.width, height: extent.height, depth_or_array_layers: 1 },
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
             format,
-            usage,
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | usage | probed,
             view_formats: &[],
-        })
+        });
+        if self.silent {
+            probe::holds(self, &texture, texel)?;
+        }
+        Ok(texture)
     }
-}
-
-fn size_of_extent(extent: Extent) -> wgpu::Extent3d {
-    wgpu::Extent3d { width: extent.width, height: extent.height, depth_or_array_layers: 1 }
 }
 
 /// Resources that programs share: the n-th of a layout in one program is the n-th of that layout in all others. They live
@@ -101,26 +104,19 @@ pub(super) struct Words {
 impl SharedPool {
     /// A view of each texture.
     pub(super) fn textures(&mut self, gpu: &Gpu, layouts: &[TextureLayout]) -> Result<Vec<Arc<wgpu::TextureView>>> {
-        let probed = if gpu.silent { probe::USAGE } else { wgpu::TextureUsages::empty() };
+        let usage = wgpu::TextureUsages::STORAGE_BINDING;
         take(&mut self.textures, layouts.iter().copied(), |layout| {
-            let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::STORAGE_BINDING | probed;
-            let texture = gpu.texture("between passes", layout.extent, texture_format(layout.format), usage);
-            if gpu.silent {
-                probe::holds(gpu, &texture, layout.format.bytes())?;
-            }
+            let (format, texel) = (texture_format(layout.format), layout.format.bytes());
+            let texture = gpu.texture("between passes", layout.extent, format, texel, usage)?;
             Ok(texture.create_view(&wgpu::TextureViewDescriptor::default()))
         })
     }
 
     /// A texture for the words of each source.
     pub(super) fn words(&mut self, gpu: &Gpu, texels: impl Iterator<Item = Extent>) -> Result<Vec<Arc<Words>>> {
-        let probed = if gpu.silent { probe::USAGE } else { wgpu::TextureUsages::empty() };
-        let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST | probed;
+        let usage = wgpu::TextureUsages::COPY_DST;
         take(&mut self.words, texels, |extent| {
-            let texture = gpu.texture("source", extent, wgpu::TextureFormat::Rgba32Uint, usage);
-            if gpu.silent {
-                probe::holds(gpu, &texture, 16)?;
-            }
+            let texture = gpu.texture("source", extent, wgpu::TextureFormat::Rgba32Uint, 16, usage)?;
             Ok(Words { view: texture.create_view(&wgpu::TextureViewDescriptor::default()), texture })
         })
     }

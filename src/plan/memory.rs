@@ -1,7 +1,7 @@
 //! Lifetimes: which physical texture each stored value uses, so that a texture serves again once its value is dead.
 
 use super::fuse::{Draft, finish};
-use super::recording::{Limits, TexelFormat, TextureLayout};
+use super::recording::{Limits, PackedLayout, TexelFormat, TextureLayout};
 use super::{Pass, Precision, Storage, Stored};
 use crate::error::{Error, Result};
 use crate::graph::lower::{Lowered, OutputKind, Value};
@@ -73,17 +73,12 @@ pub(super) fn place(
     }
     for output in &graph.outputs {
         if let OutputKind::Picture(description) = output.kind {
-            let bytes = u64::from(description.width.next_multiple_of(super::recording::RUN))
-                * u64::from(description.height)
-                * description.format.bytes_per_pixel() as u64;
+            let bytes = PackedLayout::of(&description).size();
             check_buffer(&format!("output '{}'", output.name), bytes, limits)?;
         }
     }
     for (name, description) in &graph.inputs {
-        let bytes = u64::from(description.width.next_multiple_of(super::recording::RUN))
-            * u64::from(description.height)
-            * description.format.bytes_per_pixel() as u64;
-        check_buffer(&format!("input '{name}'"), bytes, limits)?;
+        check_buffer(&format!("input '{name}'"), PackedLayout::of(description).size(), limits)?;
     }
     let passes = drafts.iter().map(|draft| finish(graph, draft, |value| places.get(&value).copied())).collect();
     let stored = places.iter().map(|(value, place)| Stored { value: *value, place: *place }).collect();

@@ -1,6 +1,7 @@
 //! What a device is told: a list of commands over numbered resources. Plain data, made from a plan by the shader stage
 //! and carried out by the GPU backend, which learns nothing of operators from it. Knows nothing of any graphics API.
 
+use crate::image::Description;
 use crate::op::Extent;
 use std::sync::Arc;
 
@@ -39,6 +40,14 @@ pub const STRIP: u32 = 4;
 pub const RUN: u32 = 16;
 
 impl PackedLayout {
+    /// How a picture of this description is packed.
+    pub fn of(description: &Description) -> Self {
+        PackedLayout {
+            extent: Extent { width: description.width, height: description.height },
+            bytes_per_pixel: description.format.bytes_per_pixel() as u32,
+        }
+    }
+
     /// Bytes of a row without padding.
     pub fn row_bytes(self) -> u64 {
         u64::from(self.extent.width) * u64::from(self.bytes_per_pixel)

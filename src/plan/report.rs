@@ -4,7 +4,6 @@
 use super::recording::{PackedLayout, TextureLayout};
 use super::{Pass, Storage, Stored, Target};
 use crate::graph::lower::{Lowered, OutputKind, Value};
-use crate::image::Description;
 use crate::op::{Extent, Step, StepKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +109,7 @@ pub(super) fn build(
             if let Step::Source { input } = node.step {
                 if let Some((name, description)) = graph.inputs.get(input) {
                     entry.reads.push(format!("input {name} ({})", description.format));
-                    entry.bytes_read += packed_bytes(description);
+                    entry.bytes_read += PackedLayout::of(description).size();
                 }
             } else if let Some(place) = place(*leaf) {
                 entry.reads.push(format!("{} in {}", node.label, place_name(place)));
@@ -127,7 +126,7 @@ pub(super) fn build(
                     let Some(output) = graph.outputs.get(index) else { continue };
                     if let OutputKind::Picture(description) = output.kind {
                         entry.writes.push(format!("output {} ({})", output.name, description.format));
-                        entry.bytes_written += packed_bytes(&description);
+                        entry.bytes_written += PackedLayout::of(&description).size();
                     }
                 }
             }
@@ -154,11 +153,6 @@ pub(super) fn build(
     report.physical_textures = textures.len();
     report.peak_intermediate_bytes = textures.iter().map(|texture| texture.size()).sum::<u64>() + buffer_bytes;
     report
-}
-
-fn packed_bytes(description: &Description) -> u64 {
-    let extent = Extent { width: description.width, height: description.height };
-    PackedLayout { extent, bytes_per_pixel: description.format.bytes_per_pixel() as u32 }.size()
 }
 
 /// The kind that decides how a pass runs: a neighbourhood before a pixel.

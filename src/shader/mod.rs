@@ -13,17 +13,14 @@ pub use generate::{GROUP_HEIGHT, GROUP_WIDTH};
 
 use crate::error::Result;
 use crate::graph::lower::{Lowered, OutputKind};
-use crate::op::{Extent, Step, StepKind};
+use crate::op::{Step, StepKind};
 use crate::plan::recording::{Command, Limits, OutputLayout, PackedLayout, Recording};
 use crate::plan::{Plan, Storage};
 
 /// Everything that a device needs to run a plan.
 pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording> {
-    let packed = |description: &crate::image::Description| PackedLayout {
-        extent: Extent { width: description.width, height: description.height },
-        bytes_per_pixel: description.format.bytes_per_pixel() as u32,
-    };
-    let sources: Vec<PackedLayout> = graph.inputs.iter().map(|(_, description)| packed(description)).collect();
+    let sources: Vec<PackedLayout> =
+        graph.inputs.iter().map(|(_, description)| PackedLayout::of(description)).collect();
     let mut recording = Recording {
         source_textures: reads_textures(&sources, plan, limits),
         sources,
@@ -34,7 +31,7 @@ pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording
     };
     for output in &graph.outputs {
         recording.outputs.push(match output.kind {
-            OutputKind::Picture(description) => OutputLayout::Picture(packed(&description)),
+            OutputKind::Picture(description) => OutputLayout::Picture(PackedLayout::of(&description)),
             OutputKind::Buffer { length } => {
                 let buffer = match plan.storage(output.value) {
                     Some(Storage::Buffer(buffer)) => buffer,

@@ -29,8 +29,7 @@ fn chain(build: impl Fn(Node) -> Node) -> Plan {
 }
 
 fn packed_bytes(description: Description) -> u64 {
-    let extent = cyanotype::op::Extent { width: description.width, height: description.height };
-    PackedLayout { extent, bytes_per_pixel: description.format.bytes_per_pixel() as u32 }.size()
+    PackedLayout::of(&description).size()
 }
 
 fn refusal_reasons(report: &Report) -> String {

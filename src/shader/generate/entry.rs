@@ -29,7 +29,7 @@ impl Generator<'_> {
                 continue;
             }
             self.gather(*end, block)?;
-            let gather = block.gatherer(*end);
+            let gather = format!("gather_{id}");
             if !block.rows().is_empty() && self.makes_columns(*end) {
                 column = Some(*end);
                 let _ = writeln!(text, "    let column = {gather}(x, y);");

@@ -16,7 +16,7 @@ impl Generator<'_> {
     /// `gather_N(x, y)`: the block of outputs of a step that reads a neighbourhood.
     pub(super) fn gather(&mut self, value: Value, block: Block) -> Result<()> {
         let id = value.0;
-        let gather = block.gatherer(value);
+        let gather = format!("gather_{id}");
         if self.has(&gather) {
             return Ok(());
         }
@@ -126,9 +126,7 @@ impl Generator<'_> {
                 };
                 self.add(&format!("gather_pixel_{id}"), substitute(text, &names));
                 let pixels: Vec<String> = (0..4).map(|index| format!("gather_pixel_{id}(x + {index}, y)")).collect();
-                let text =
-                    format!("fn {gather}(x: i32, y: i32) -> Strip {{\n    return Strip({});\n}}", pixels.join(", "));
-                self.add(&gather, text);
+                self.add(&gather, Block::Strip.function(&gather, "", &pixels));
                 return Ok(());
             }
             Step::Remap { .. } => {
@@ -136,12 +134,7 @@ impl Generator<'_> {
                 let pixels: Vec<String> = (0..block.pixels().len())
                     .map(|index| format!("edge_{id}(remap_{id}(vec2i(x + {index}, y)))"))
                     .collect();
-                let text = format!(
-                    "fn {gather}(x: i32, y: i32) -> {} {{\n    return {};\n}}",
-                    block.row_type(),
-                    block.row(&pixels)
-                );
-                self.add(&gather, text);
+                self.add(&gather, block.function(&gather, "", &pixels));
                 return Ok(());
             }
             _ => return Err(Error::BadGraph(format!("{} reads no neighbourhood", node.label))),
@@ -180,9 +173,9 @@ impl Generator<'_> {
     fn window_run(&mut self, value: Value, kernel: &Kernel, radius: u32) -> Result<String> {
         let id = value.0;
         let radius = radius as i32;
-        let mut text = format!("fn gather_{id}(x: i32, y: i32) -> Run {{\n");
+        let mut head = String::new();
         for row in -radius..=radius {
-            let _ = writeln!(text, "    let row_{} = wide_{id}(x, y + {row});", row + radius); // cannot fail
+            let _ = writeln!(head, "    let row_{} = wide_{id}(x, y + {row});", row + radius); // cannot fail
         }
         let mut pixels = Vec::new();
         for output in 0..RUN as i32 {
@@ -195,8 +188,7 @@ impl Generator<'_> {
             let window = format!("array<vec4f, {}>({})", entries.len(), entries.join(", "));
             pixels.push(self.call(value, kernel, &[("window", window)], &format!("vec2i(x + {output}, y)"))?);
         }
-        let _ = write!(text, "    return {};\n}}", Block::Run.row(&pixels));
-        Ok(text)
+        Ok(Block::Run.function(&format!("gather_{id}"), &head, &pixels))
     }
 
     /// A small window in registers: rows are read once for four neighbouring outputs.
@@ -205,7 +197,7 @@ impl Generator<'_> {
         let side = 2 * radius + 1;
         let radius = radius as i32;
         let packed = self.graph.node(value).inputs.first().is_some_and(|input| self.is_packed(*input));
-        let mut text = format!("fn gather_{id}(x: i32, y: i32) -> Strip {{\n");
+        let mut head = String::new();
         if packed {
             self.edge_strip(value)?;
         }
@@ -213,12 +205,12 @@ impl Generator<'_> {
             let y = row - radius;
             if packed {
                 for (name, shift) in [("left", -4), ("middle", 0), ("right", 4)] {
-                    let _ = writeln!(text, "    let {name}_{row} = edge_strip_{id}(x + {shift}, y + {y});");
+                    let _ = writeln!(head, "    let {name}_{row} = edge_strip_{id}(x + {shift}, y + {y});");
                 }
             } else {
                 for column in 0..side as i32 + 3 {
                     let _ = writeln!(
-                        text,
+                        head,
                         "    let p_{row}_{column} = edge_{id}(vec2i(x + {}, y + {y}));",
                         column - radius
                     );
@@ -247,8 +239,7 @@ impl Generator<'_> {
             let call = self.call(value, kernel, &[("window", window)], &format!("vec2i(x + {output}, y)"))?;
             results.push(call);
         }
-        let _ = write!(text, "    return Strip(\n        {},\n    );\n}}", results.join(",\n        "));
-        Ok(text)
+        Ok(Block::Strip.function(&format!("gather_{id}"), &head, &results))
     }
 }
 

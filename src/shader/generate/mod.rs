@@ -103,9 +103,10 @@ impl Block {
         format!("{}_{}", if self == Block::Run { "run" } else { "strip" }, value.0)
     }
 
-    /// Name of the function that makes a block of a value that reads a neighbourhood.
-    fn gatherer(self, value: Value) -> String {
-        format!("gather_{}", value.0)
+    /// Text of a function that makes a row of these pixels after the statements of `head`.
+    fn function(self, name: &str, head: &str, pixels: &[String]) -> String {
+        let (row_type, row) = (self.row_type(), self.row(pixels));
+        format!("fn {name}(x: i32, y: i32) -> {row_type} {{\n{head}    return {row};\n}}")
     }
 
     /// Members of the WGSL struct that are the rows of what a vertical neighbourhood makes at once.

@@ -66,12 +66,8 @@ impl Generator<'_> {
                 let pixels: Vec<String> = (0..block.pixels().len())
                     .map(|index| load(&format!("vec2i(min(x + {index}, right), y)")))
                     .collect();
-                text += &format!(
-                    "\n\nfn {}(x: i32, y: i32) -> {} {{\n    let right = i32({size}.x) - 1;\n    return {};\n}}",
-                    block.reader(value),
-                    block.row_type(),
-                    block.row(&pixels)
-                );
+                let head = format!("    let right = i32({size}.x) - 1;\n");
+                text += &format!("\n\n{}", block.function(&block.reader(value), &head, &pixels));
             }
             text
         };
@@ -140,12 +136,7 @@ impl Generator<'_> {
     /// Adds `strip_N` or `run_N` of a value, with these pixels after the statements of `head`.
     fn add_reader(&mut self, value: Value, block: Block, head: &str, pixels: &[String]) {
         let name = block.reader(value);
-        let text = format!(
-            "fn {name}(x: i32, y: i32) -> {} {{\n{head}    return {};\n}}",
-            block.row_type(),
-            block.row(pixels)
-        );
-        self.add(&name, text);
+        self.add(&name, block.function(&name, head, pixels));
     }
 
     /// A function of all single-pixel steps between `roots` and where they end (leaves and neighbourhoods). Returns the
