@@ -68,7 +68,7 @@ impl Pipelines {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let module = module(gpu, label, &dispatch.wgsl, self.checked);
+        let module = module(gpu, label, &dispatch.wgsl, self.checked || !dispatch.trusted);
         let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: Some(&pipeline_layout),

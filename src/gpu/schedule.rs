@@ -107,6 +107,7 @@ mod tests {
         Dispatch {
             label: String::new(),
             wgsl: "".into(),
+            trusted: true,
             bindings: Vec::new(),
             groups,
             group_cost,

@@ -116,6 +116,7 @@ fn recording() -> Recording {
         Recorded::Dispatch(Dispatch {
             label: label.to_string(),
             wgsl: wgsl.into(),
+            trusted: true,
             bindings: bindings.to_vec(),
             groups: [SIDE / 8; 2],
             group_cost: 64.0,

@@ -77,9 +77,15 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 }
 ";
 
+/// Strips of four pixels in a row of RGB8, those that only pad it included.
+fn strips_of(width: u32, height: u32) -> u32 {
+    let layout = PackedLayout::of(&Description::new(width, height, PixelFormat::Rgb8));
+    (layout.stride() / 12) as u32
+}
+
 fn flip(width: u32, height: u32) -> Recording {
-    let layout = PackedLayout { extent: extent(width, height), bytes_per_pixel: 3 };
-    let strips = width.div_ceil(4);
+    let layout = PackedLayout::of(&Description::new(width, height, PixelFormat::Rgb8));
+    let strips = strips_of(width, height);
     Recording {
         sources: vec![layout],
         source_textures: false,
@@ -89,6 +95,7 @@ fn flip(width: u32, height: u32) -> Recording {
         commands: vec![Command::Dispatch(Dispatch {
             label: "flipped words".to_string(),
             wgsl: FLIP.into(),
+            trusted: true,
             bindings: vec![Resource::Uniforms, Resource::Source(0), Resource::Output(0)],
             groups: [strips.div_ceil(64), height],
             group_cost: 256.0,
@@ -99,13 +106,14 @@ fn flip(width: u32, height: u32) -> Recording {
 }
 
 fn flip_data(width: u32, height: u32, xor: u32) -> Option<Arc<[DispatchData]>> {
-    Some(Arc::new([DispatchData { uniforms: uniforms(width.div_ceil(4), height, xor), table: None }]))
+    Some(Arc::new([DispatchData { uniforms: uniforms(strips_of(width, height), height, xor), table: None }]))
 }
 
 /// RGBA8 into a texture, and back through a table of 256 grey values, with a histogram of the red values on the way.
 fn table_and_histogram(width: u32, height: u32, table: Arc<[[f32; 4]]>) -> Recording {
-    let layout = PackedLayout { extent: extent(width, height), bytes_per_pixel: 4 };
-    let strips = width.next_multiple_of(4);
+    let layout = PackedLayout::of(&Description::new(width, height, PixelFormat::Rgba8));
+    // Pixels in a row, padding included.
+    let strips = (layout.stride() / 4) as u32;
     let head = "
         struct Uniforms { first: vec2u, strips: u32, rows: u32, xor_with: u32 }
         @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -142,6 +150,7 @@ fn table_and_histogram(width: u32, height: u32, table: Arc<[[f32; 4]]>) -> Recor
         Command::Dispatch(Dispatch {
             label: label.to_string(),
             wgsl,
+            trusted: true,
             bindings: bindings.to_vec(),
             groups: [strips.div_ceil(16), height.div_ceil(16)],
             group_cost: 256.0,
@@ -174,7 +183,7 @@ fn frame(sources: &[&Image], data: Option<Arc<[DispatchData]>>) -> FrameInput {
 
 /// The pixels of an output picture without padding.
 fn tight(image: &Image, output: &Arc<PooledBytes>) -> Vec<u8> {
-    let stride = image.width().next_multiple_of(4) as usize * image.format().bytes_per_pixel();
+    let stride = PackedLayout::of(&image.description()).stride() as usize;
     let shared: Arc<dyn AsRef<[u8]> + Send + Sync> = output.clone();
     Image::from_shared(image.description(), stride, shared).unwrap().tight_bytes().into_owned()
 }

@@ -150,6 +150,8 @@ pub struct Dispatch {
     pub label: String,
     /// The whole module.
     pub wgsl: Arc<str>,
+    /// Whether all of it is the engine's own text, whose loops end; a user's are bounded by the device.
+    pub trusted: bool,
     /// What the kernel reads and writes. Binding 0 is always [`Resource::Uniforms`].
     pub bindings: Vec<Resource>,
     /// Number of workgroups along x and y.

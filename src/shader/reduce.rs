@@ -83,6 +83,7 @@ pub(super) fn commands(
             recording.commands.push(Command::Dispatch(Dispatch {
                 label: format!("{} (merge)", pass.label),
                 wgsl: format!("{}\n\n{merge}\n", library::needed_by(&merge)).into(),
+                trusted: true,
                 bindings: vec![Resource::Uniforms, Resource::Buffer(partial), Resource::BufferWrite(result)],
                 groups: [1, 1],
                 group_cost: f64::from(partials),

@@ -220,6 +220,7 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
         commands: vec![Command::Dispatch(Dispatch {
             label: "copy".into(),
             wgsl: wgsl.into(),
+            trusted: true,
             bindings: vec![Resource::Uniforms, Resource::Source(0), Resource::Output(0)],
             groups: [1024, groups.div_ceil(1024)],
             group_cost: 128.0,

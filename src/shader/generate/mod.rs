@@ -268,6 +268,8 @@ impl<'a> Generator<'a> {
     /// Puts module and numbers together.
     pub fn finish(self, entry: &str, groups: [u32; 2], group_cost: f64) -> Result<Dispatch> {
         let extent = self.pass.extent;
+        let mut kernels = self.pass.inline.iter().filter_map(|value| self.graph.node(*value).step.kernel());
+        let trusted = !kernels.any(|kernel| kernel.foreign);
         // The same header in every uniform block; each member starts at 16 bytes, as structs in it must.
         let mut words = vec![0, 0, extent.width, extent.height, groups[0], groups[1], 0, 0];
         let mut members = String::from("    first: vec2u,\n    extent: vec2u,\n    groups: vec2u,\n");
@@ -306,6 +308,7 @@ impl<'a> Generator<'a> {
         Ok(Dispatch {
             label: self.pass.label.clone(),
             wgsl: text.into(),
+            trusted,
             bindings,
             groups,
             group_cost,
