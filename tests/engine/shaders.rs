@@ -6,26 +6,32 @@ use cyanotype::graph::lower::lower;
 use cyanotype::graph::simplify::{simplify, without_dead};
 use cyanotype::op::Operator;
 use cyanotype::plan::plan;
-use cyanotype::plan::recording::Command as Recorded;
-use cyanotype::{Description, GraphData, Limits, Options, PixelFormat, ops, shader};
+use cyanotype::plan::recording::{Command as Recorded, Dispatch};
+use cyanotype::{CustomOperator, Description, Graph, GraphData, Limits, Options, PixelFormat, ops, shader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The modules of a graph.
-pub fn modules(graph: &GraphData, inputs: &[(&str, Description)], options: &Options) -> Vec<(String, String)> {
+/// The dispatches of a graph: with the blocks that GPUs are given, then with large ones.
+fn dispatches(graph: &GraphData, inputs: &[(&str, Description)], options: &Options) -> Vec<Dispatch> {
     let lowered = lower(graph, inputs).expect("the graph is right");
     let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
-    let plan = plan(&simplified.graph, options, &Limits::UNLIMITED, Vec::new()).expect("no limits");
-    let recording = shader::record(&simplified.graph, &plan, &Limits::UNLIMITED).expect("shader text");
-    recording
-        .commands
-        .into_iter()
-        .filter_map(|command| match command {
-            Recorded::Dispatch(dispatch) => Some((dispatch.label, dispatch.wgsl.to_string())),
-            Recorded::Clear { .. } => None,
-        })
-        .collect()
+    let commands = [false, true].map(|large_blocks| {
+        let limits = Limits { large_blocks, ..Limits::UNLIMITED };
+        let plan = plan(&simplified.graph, options, &limits, Vec::new()).expect("no limits");
+        shader::record(&simplified.graph, &plan, &limits).expect("shader text").commands
+    });
+    let dispatch = |command| match command {
+        Recorded::Dispatch(dispatch) => Some(dispatch),
+        Recorded::Clear { .. } => None,
+    };
+    commands.into_iter().flatten().filter_map(dispatch).collect()
+}
+
+/// The modules of a graph, under the names of their operators.
+pub fn modules(graph: &GraphData, inputs: &[(&str, Description)], options: &Options) -> Vec<(String, String)> {
+    let named = |dispatch: Dispatch| (dispatch.label, dispatch.wgsl.to_string());
+    dispatches(graph, inputs, options).into_iter().map(named).collect()
 }
 
 fn validate(what: &str, text: &str) -> (naga::Module, naga::valid::ModuleInfo) {
@@ -210,6 +216,21 @@ fn translate(what: &str, module: &naga::Module, info: &naga::valid::ModuleInfo) 
     hlsl::Writer::new(&mut text, &options, &pipeline)
         .write(module, info, None)
         .unwrap_or_else(|error| panic!("{what}, HLSL: {error}"));
+}
+
+/// Loops of the engine's own text end; whether those of a user's do, nobody knows.
+#[test]
+fn only_modules_without_foreign_text_are_trusted() {
+    let half = "fn half(color: vec4f) -> vec4f { return color * 0.5; }";
+    let half = std::sync::Arc::new(CustomOperator::point("half", half).expect("it is an operator"));
+    let graph = Graph::new();
+    let out = graph.input("in").gaussian_blur(2.0).custom(&half, &[]);
+    graph.output("out", &out);
+    let inputs = [("in", Description::new(20, 10, PixelFormat::Rgb8))];
+    let made = dispatches(&graph.data(), &inputs, &Options::default());
+    let trusted: Vec<bool> = made.iter().map(|dispatch| dispatch.trusted).collect();
+    // The rows of the blur, then its columns with the user's operator; for blocks of either size.
+    assert_eq!(trusted, [true, false, true, false]);
 }
 
 #[test]
