@@ -66,9 +66,9 @@ pub fn source(name: &str, source: &str, texture: bool, size: &str, format: Pixel
     let word = format!("word_{name}");
     // A run is as many vectors as a strip is words.
     let vectors = channels * words;
-    let vector = match texture {
-        true => format!("textureLoad({source}, vec2u(index, y), 0)"),
-        false => format!("{source}[y * runs_in({size}.x) * {vectors}u + index]"),
+    let vector = |index: &str| match texture {
+        true => format!("textureLoad({source}, vec2u({index}, y), 0)"),
+        false => format!("{source}[y * runs_in({size}.x) * {vectors}u + {index}]"),
     };
     let mut strip = String::new();
     for quad in 0..channels {
@@ -93,17 +93,15 @@ pub fn source(name: &str, source: &str, texture: bool, size: &str, format: Pixel
     let strips = ["a", "b", "c", "d"].map(|strip| strip_of_quads(channels, opaque, strip)).join(", ");
     let pixel = single_pixel(format, &word, opaque);
     format!(
-        "fn vector_{name}(index: u32, y: u32) -> vec4u {{\n    return {vector};\n}}\n\n\
-         fn {word}(index: u32, y: u32) -> u32 {{\n    return {word_body};\n}}\n\n\
+        "fn vector_{name}(index: u32, y: u32) -> vec4u {{\n    return {whole};\n}}\n\n\
+         fn {word}(index: u32, y: u32) -> u32 {{\n    return {quarter}[index & 3u];\n}}\n\n\
          fn strip_{name}(x: i32, y: i32) -> Strip {{\n{strip}    return {single};\n}}\n\n\
          fn run_{name}(x: i32, y: i32) -> Run {{\n    let first = u32(x) / 16u * {vectors}u;\n{run}    \
          return Run({strips});\n}}\n\n\
          fn read_{name}(at: vec2i) -> vec4f {{\n    let pixel = u32(at.x);\n    let y = u32(at.y);\n{pixel}}}",
-        word_body = match texture {
-            true => format!("vector_{name}(index / 4u, y)[index & 3u]"),
-            // Not the whole vector, of which three words would be thrown away.
-            false => format!("{source}[y * runs_in({size}.x) * {vectors}u + index / 4u][index & 3u]"),
-        },
+        whole = vector("index"),
+        // In place, so that a buffer is asked for one word and not for the vector around it.
+        quarter = vector("index / 4u"),
         single = strip_of_quads(channels, opaque, "q"),
     )
 }
