@@ -107,6 +107,7 @@ fn fill_rows(
             ([Operation { action: Action::Source(picture), layout, .. }], Some(memory)) if *layout == plan.layout => {
                 // Straight to where it is wanted, without the way through a slot.
                 for row in rows {
+                    packed::announce(picture, source.clone(), row.row + 1);
                     let planes = memory.block.rows_mut(row.slot);
                     let planes = planes.filter_map(|plane| plane.get_mut(run.at..run.at + source.len()));
                     packed::unpack_planes(picture, source.start, row.row, *layout, planes);

@@ -2,8 +2,16 @@
 
 use super::pack::{pack_row, unpack_row};
 use super::picture::{ALPHA, Layout};
+use super::simd::prefetch;
 use crate::image::{ImageView, PixelFormat};
 use crate::op::{Planes, PlanesMut};
+use std::ops::Range;
+
+/// Announces that these columns of a row will be unpacked soon. There need be no such row.
+pub(super) fn announce(source: &ImageView<'_>, columns: Range<u32>, y: u32) {
+    let size = source.format().bytes_per_pixel();
+    prefetch(source.row(y).get(columns.start as usize * size..columns.end as usize * size).unwrap_or_default());
+}
 
 /// Unpacks the pixels of a source from column `x` of row `y` on into those of `planes` that `layout` has.
 pub(super) fn unpack(source: &ImageView<'_>, x: u32, y: u32, layout: Layout, planes: PlanesMut<'_>) {

@@ -13,12 +13,7 @@ fn unpack_shorts(low: u32, high: u32) -> vec4f {
 }
 
 fn unpack_halfs(low: u32, high: u32) -> vec4f {
-    return sanitize(vec4f(
-        half_to_float(low & 65535u),
-        half_to_float(low >> 16u),
-        half_to_float(high & 65535u),
-        half_to_float(high >> 16u),
-    ));
+    return half_to_float(vec4u(low, low >> 16u, high, high >> 16u));
 }
 
 // NaN becomes 0 here, by its bits: comparisons with it differ between drivers.
@@ -38,10 +33,8 @@ fn pack_shorts(value: vec4f) -> vec2u {
 }
 
 fn pack_halfs(value: vec4f) -> vec2u {
-    return vec2u(
-        float_to_half(value.x) | (float_to_half(value.y) << 16u),
-        float_to_half(value.z) | (float_to_half(value.w) << 16u),
-    );
+    let halfs = float_to_half(value);
+    return vec2u(halfs.x | (halfs.y << 16u), halfs.z | (halfs.w << 16u));
 }
 
 fn pack_floats(value: vec4f) -> vec4u {

@@ -23,9 +23,9 @@ fn lut3d(color: vec4f, u: Lut3d) -> vec4f {
         // From the dark corner to the bright one, first along the axis with the largest fraction, last along that with
         // the smallest. Among equal fractions any order will do: the corner it decides on has weight 0.
         let by_blue = select(plane, row, part.y >= part.z);
-        let first = select(by_blue, 1u, part.x >= part.y && part.x >= part.z);
+        let first = select(by_blue, 1u, part.x >= max(part.y, part.z));
         let by_green = select(1u, row, part.y <= part.x);
-        let last = select(by_green, plane, part.z <= part.y && part.z <= part.x);
+        let last = select(by_green, plane, part.z <= min(part.x, part.y));
         let high = max(max(part.x, part.y), part.z);
         let low = min(min(part.x, part.y), part.z);
         let middle = max(min(part.x, part.y), min(max(part.x, part.y), part.z));

@@ -72,7 +72,7 @@ impl Generator<'_> {
                 format!(
                     "    let last = i32({size}.x) - 1;\n    let start = clamp(x, 0, last / 4 * 4);\n    \
                      let row = clamp(y, 0, i32({size}.y) - 1);\n    \
-                     let end = select(last - start, -1, x != start || y != row);\n    \
+                     let end = select(last - start, -1, any(vec2i(x, y) != vec2i(start, row)));\n    \
                      return strip_filled({strip}(start, row), {color}, end);\n"
                 )
             }
@@ -82,7 +82,7 @@ impl Generator<'_> {
                 // Four packed pixels inside of the picture are read at once.
                 let fast = if packed {
                     format!(
-                        "    if x >= 0 && x + 3 < i32({size}.x) && y >= 0 && y < i32({size}.y) {{\n        \
+                        "    if all(vec4i(x, y, x + 3, y) == clamp(vec4i(x, y, x + 3, y), vec4i(0), vec4i({size}.xyxy) - vec4i(1))) {{\n        \
                          return {strip}(x, y);\n    }}\n"
                     )
                 } else {
@@ -135,7 +135,7 @@ impl Generator<'_> {
             Some(Edge::Constant(color)) => {
                 let color = self.edge_color(value, color);
                 format!(
-                    "    let end = select(last - start, -1, x != start || y != row);\n    \
+                    "    let end = select(last - start, -1, any(vec2i(x, y) != vec2i(start, row)));\n    \
                      return run_filled(read, {color}, end);\n"
                 )
             }
