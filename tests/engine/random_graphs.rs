@@ -10,9 +10,11 @@
 use crate::common::{Mood, Random, apply, difference, gpu, picture, render, seed};
 use cyanotype::graph::NodeContent;
 use cyanotype::op::Argument;
-use cyanotype::{AlphaMode, Context, Description, Error, GraphData, Image, Options, PixelFormat, Precision, ops};
+use cyanotype::{
+    AlphaMode, Context, CustomOperator, Description, Error, GraphData, Image, Options, PixelFormat, Precision, ops,
+};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A random graph and its inputs.
 pub struct Case {
@@ -99,8 +101,21 @@ pub fn random_case(random: &mut Random) -> Case {
     Case { graph, inputs }
 }
 
+/// How the values of a disturbed graph differ from what they are.
+#[derive(Clone, Copy)]
+enum Pattern {
+    /// All are too large.
+    Above,
+    /// All are too small.
+    Below,
+    /// Each node's are one or the other.
+    ByNode,
+    /// Each pixel's and channel's are, as by rounding. A kernel that takes neighbours from each other magnifies this most.
+    ByPixel,
+}
+
 /// The same graph with a disturbance after each node.
-fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: usize) -> GraphData {
+fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: Pattern) -> GraphData {
     let mut out = GraphData::default();
     let mut map = Vec::new();
     for node in &graph.nodes {
@@ -114,32 +129,38 @@ fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: usize) 
             }
             NodeContent::Custom { .. } => unreachable!("random graphs hold registered operators"),
         };
-        let sign = match pattern {
-            0 => 1.0,
-            1 => -1.0,
-            _ => {
-                if random.chance(0.5) {
-                    1.0
-                } else {
-                    -1.0
-                }
-            }
-        };
         let is_numbers = matches!(node.content.operator_name(), "histogram" | "mean" | "min-max");
         if is_numbers {
             map.push(id);
             continue;
         }
-        let (gain, offset) = (1.0 + sign * size, sign * size * 0.25);
-        let rows = vec![gain, 0.0, 0.0, offset, 0.0, gain, 0.0, offset, 0.0, 0.0, gain, offset];
-        let matrix = ops::find("color-matrix").expect("registered").parameters[0].name;
-        let disturbed = out.apply("color-matrix", [(matrix.to_string(), Argument::Floats(rows))], vec![id]);
-        map.push(disturbed.expect("a matrix of twelve numbers"));
+        let disturbance = disturbance_operator(random, size, pattern);
+        map.push(out.apply_custom(Arc::new(disturbance), &[], vec![id]).expect("it has no parameters"));
     }
     for output in &graph.outputs {
         out.output(&output.name, map[output.node], output.format).expect("as before");
     }
     out
+}
+
+fn disturbance_operator(random: &mut Random, size: f32, pattern: Pattern) -> CustomOperator {
+    let seed = random.next();
+    let by_node = if random.chance(0.5) { size } else { -size };
+    let disturb = move |value: f32, channel: u64| {
+        let change = match pattern {
+            Pattern::Above => size,
+            Pattern::Below => -size,
+            Pattern::ByNode => by_node,
+            Pattern::ByPixel => match Random(seed ^ u64::from(value.to_bits()) << 2 ^ channel).chance(0.5) {
+                true => size,
+                false => -size,
+            },
+        };
+        value + change * (value + 0.25)
+    };
+    let text = "fn disturbance(color: vec4f) -> vec4f { return color; }";
+    let operator = CustomOperator::point("disturbance", text).expect("its text is well-formed");
+    operator.on_cpu(move |[r, g, b, a], _| [disturb(r, 0), disturb(g, 1), disturb(b, 2), a])
 }
 
 /// One rounding of what a pass stores, relative to the value; and arithmetic of a handful of operations for `Full`.
@@ -184,10 +205,11 @@ impl Tolerances {
                 .collect();
             tolerances.insert(name.to_string(), floor);
         }
-        for pattern in 0..10 {
-            // Jumps lie at one place only, so smaller disturbances find other pixels than larger ones.
-            let size = disturbance(precision) * [1.0, 0.5, 0.25][pattern % 3];
-            let graph = disturbed(&case.graph, &mut random, size, pattern / 3);
+        // Jumps lie at one place only, so smaller disturbances find other pixels than larger ones.
+        let sizes = [1.0, 0.5, 0.25].map(|part| part * disturbance(precision));
+        let patterns = [Pattern::Above, Pattern::Below, Pattern::ByNode, Pattern::ByPixel];
+        for (size, pattern) in sizes.into_iter().flat_map(|size| patterns.map(|pattern| (size, pattern))) {
+            let graph = disturbed(&case.graph, &mut random, size, pattern);
             let moved = render(&cpu, &graph, &case.inputs, &full).expect("the graph runs undisturbed");
             for (name, tolerance) in &mut tolerances {
                 let (still, moved) = (reference.image(name).expect("a picture"), moved.image(name).expect("the same"));
