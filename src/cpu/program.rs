@@ -404,7 +404,7 @@ impl<'r> Compiler<'r> {
         let own = match &operation.action {
             // Several rows at once share the loads of the rows that they have in common.
             Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 192, height: 8 },
-            Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 96, height: 16 },
+            Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 192, height: 8 },
             // As many rows as are interleaved: see `steps::resample`.
             Action::Resample { axis: Axis::Horizontal, .. } => Extent { width: 128, height: resample::LANES as u32 },
             Action::Warp { .. } => Extent { width: warp::CELL, height: warp::CELL },
