@@ -14,8 +14,8 @@ use crate::op::Axis;
 
 /// Rows that are interleaved: two registers of AVX2 for the sums of one output pixel.
 pub const LANES: usize = 16;
-/// Pixels of a strip along a row.
-const ROW_STRIP: usize = 48;
+/// Pixels of a strip along a row: the sums of two rows of it, four registers of AVX2 each, and what is added to them.
+const ROW_STRIP: usize = 32;
 
 /// Fills a cell.
 #[allow(clippy::too_many_arguments)]
@@ -106,15 +106,58 @@ fn column<const N: usize>(
     out: &mut [f32],
     width: usize,
 ) {
-    for (row, out) in out.chunks_exact_mut(width).enumerate() {
-        let (start, weights) = windows.window(row);
-        let mut sums = [0.0; N];
-        // The rows that were asked for are those of all windows.
-        for (offset, weight) in offsets[start..start + weights.len()].iter().zip(weights) {
-            accumulate(&mut sums, *weight, strip(plane, offset + x));
+    // The rows that were asked for are those of all windows.
+    let read = |row: usize| strip::<N>(plane, offsets[row] + x);
+    for (pair, out) in out.chunks_mut(2 * width).enumerate() {
+        let first = windows.window(2 * pair);
+        let (upper, lower) = out.split_at_mut(width);
+        if lower.is_empty() {
+            upper[x..x + N].copy_from_slice(&sum(read, first));
+        } else {
+            let [above, below] = sum_both(read, first, windows.window(2 * pair + 1));
+            upper[x..x + N].copy_from_slice(&above);
+            lower[x..x + N].copy_from_slice(&below);
         }
-        out[x..x + N].copy_from_slice(&sums);
     }
+}
+
+/// The weighted sum over a window: where it begins, and its weights.
+#[inline(always)]
+fn sum<'a, const N: usize>(read: impl Fn(usize) -> &'a [f32; N], (start, weights): (usize, &[f32])) -> [f32; N] {
+    let mut sums = [0.0; N];
+    for (place, weight) in (start..).zip(weights) {
+        accumulate(&mut sums, *weight, read(place));
+    }
+    sums
+}
+
+/// The same over two windows of one length at once. What both of them cover is read once; each sum is still taken in order.
+#[inline(always)]
+fn sum_both<'a, const N: usize>(
+    read: impl Fn(usize) -> &'a [f32; N],
+    (start, weights): (usize, &[f32]),
+    (later_start, later_weights): (usize, &[f32]),
+) -> [[f32; N]; 2] {
+    let lead = match later_start.checked_sub(start) {
+        Some(lead) if lead < weights.len() => lead,
+        // They have nothing in common, or not in this order.
+        _ => return [sum(&read, (start, weights)), sum(&read, (later_start, later_weights))],
+    };
+    let (mut sums, mut later_sums) = ([0.0; N], [0.0; N]);
+    let (before, common) = weights.split_at(lead); // `lead` is less than their number
+    let (later_common, after) = later_weights.split_at(common.len().min(later_weights.len()));
+    for (place, weight) in (start..).zip(before) {
+        accumulate(&mut sums, *weight, read(place));
+    }
+    for (place, (weight, later_weight)) in (later_start..).zip(common.iter().zip(later_common)) {
+        let values = read(place);
+        accumulate(&mut sums, *weight, values);
+        accumulate(&mut later_sums, *later_weight, values);
+    }
+    for (place, weight) in (start + weights.len()..).zip(after) {
+        accumulate(&mut later_sums, *weight, read(place));
+    }
+    [sums, later_sums]
 }
 
 /// Memory to interleave rows in.
@@ -147,13 +190,14 @@ fn horizontal(
                 #[inline(always)]
                 || {
                     interleave(plane, &view.offsets[row..row + rows], source);
-                    for (index, sum) in sums.iter_mut().enumerate() {
-                        let (start, weights) = windows.window(index);
-                        let mut lanes = [0.0; LANES];
-                        for (values, weight) in source[start..start + weights.len()].iter().zip(weights) {
-                            accumulate(&mut lanes, *weight, values);
+                    // The columns that were asked for are those of all windows.
+                    let read = |column: usize| &source[column];
+                    for (pair, sums) in sums.chunks_mut(2).enumerate() {
+                        let first = windows.window(2 * pair);
+                        match sums {
+                            [left, right] => [*left, *right] = sum_both(read, first, windows.window(2 * pair + 1)),
+                            sums => sums.fill(sum(read, first)),
                         }
-                        *sum = lanes;
                     }
                     let out = &mut out[row * width..(row + rows) * width];
                     separate(sums, out, width);
