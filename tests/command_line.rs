@@ -297,6 +297,38 @@ fn graphs_from_files() {
     assert_contains(&fails(1, &["run", &folder.text("none.json"), "-o", &mixed]), "none.json");
 }
 
+/// Files that are none, or that claim to be larger than what is worth reading.
+#[test]
+fn what_has_no_end_is_not_read_to_the_end() {
+    let folder = Folder::new();
+    let out = folder.text("out.png");
+    // Longer than memory; it begins like no picture.
+    fs::File::create(folder.path("long.png")).and_then(|file| file.set_len(6 << 30)).expect("sparse files can be made");
+    assert_contains(&fails(1, &["apply", &folder.text("long.png"), &out, "invert"]), "cannot decode");
+    #[cfg(unix)]
+    {
+        assert_contains(&fails(1, &["apply", "/dev/zero", &out, "invert"]), "/dev/zero");
+        assert_contains(&fails(1, &["run", "/dev/zero", "-i", "a=a.png", "-o", "out=a.png"]), "bytes at most");
+    }
+    assert!(!Path::new(&out).exists());
+}
+
+/// One file by two spellings, before it exists; and what only one picture can be written to.
+#[test]
+fn outputs_that_would_replace_each_other() {
+    let folder = Folder::new();
+    let photo = folder.text("photo.png");
+    fs::write(folder.path("graph.txt"), "input in\n@in | invert -> one\n@in | sepia -> two\n")
+        .expect("it can be written");
+    let (one, two) = (format!("one={}", folder.text("new.png")), format!("two={}", folder.text("./new.png")));
+    let error = fails(2, &["run", &folder.text("graph.txt"), "-i", &photo, "-o", &one, "-o", &two]);
+    assert_contains(&error, "two outputs go to one file");
+    assert_contains(&fails(2, &["apply", &photo, &photo, "-", "histogram"]), "several need a folder");
+    // A graph that is wrong for every picture leaves no folder behind.
+    fails(2, &["apply", &photo, &photo, &folder.text("made/"), "mean"]);
+    assert_eq!(folder.names(), ["graph.txt", "photo.png"]);
+}
+
 #[test]
 fn explain_says_what_happens() {
     let chain = "exposure 0.5 | gaussian-blur 3 | saturation 1.2";

@@ -33,7 +33,11 @@ pub fn run(
     let Some(chain) = chain.to_str() else { return Err(Failure::Usage("the chain is no valid text".into())) };
     let data = common.chain(chain)?;
     let (input_name, output_name) = single(&data)?;
-    let to_folder = inputs.len() > 1 || output.is_dir() || ends_with_separator(&output);
+    let is_standard = output.as_os_str() == "-";
+    if is_standard && inputs.len() > 1 {
+        return Err(Failure::Usage("'-' takes the numbers of one picture; several need a folder".into()));
+    }
+    let to_folder = !is_standard && (inputs.len() > 1 || output.is_dir() || ends_with_separator(&output));
     let jobs_given = jobs.map(usize::from);
     let pictures = if to_folder {
         in_folder(inputs, &output, extension)?
@@ -49,10 +53,16 @@ pub fn run(
     if to_folder {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         let jobs = jobs_given.unwrap_or(cores.min(JOBS)).min(pictures.len()).max(1);
+        let is_new = !output.exists();
         std::fs::create_dir_all(&output).map_err(|error| Failure::Failed(format!("{}: {error}", output.display())))?;
         let runner = Runner::new(common.context(jobs)?, data, common);
         let one = |job: &Job| apply(&runner, job, &input_name, &output_name, encoding, common.time);
-        return many(&pictures, jobs, one);
+        let outcome = many(&pictures, jobs, one);
+        if is_new && outcome.is_err() {
+            // Where nothing was written the folder goes as well; one that holds something stays, as this then fails.
+            let _ = std::fs::remove_dir(&output);
+        }
+        return outcome;
     }
     let runner = Runner::new(common.context(1)?, data, common);
     pictures.iter().try_for_each(|job| apply(&runner, job, &input_name, &output_name, encoding, common.time))

@@ -7,6 +7,7 @@ use cyanotype::error::nearest;
 use cyanotype::graph::NodeContent;
 use cyanotype::{Error, Graph, GraphData};
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a graph's file: the JSON form's own limit.
@@ -50,11 +51,14 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
 /// A graph from its file: JSON where the extension or the first character says so, else text.
 pub fn read(path: &Path) -> Outcome<GraphData> {
     let failed = |message: String| Failure::Failed(format!("{}: {message}", path.display()));
-    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if length > GRAPH_LIMIT {
-        return Err(failed(format!("{length} bytes, a graph has {GRAPH_LIMIT} at most")));
+    // A pipe may hold a graph as well, and a device may have no end, so it is what was read that counts.
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(GRAPH_LIMIT + 1).read_to_end(&mut bytes))
+        .map_err(|error| failed(error.to_string()))?;
+    if bytes.len() as u64 > GRAPH_LIMIT {
+        return Err(failed(format!("a graph has {GRAPH_LIMIT} bytes at most")));
     }
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| failed("no text, so no graph".into()))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
         || text.trim_start().starts_with('{');

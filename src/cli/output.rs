@@ -89,7 +89,7 @@ pub fn protect(inputs: &[&Path], outputs: &[&Path], overwrite: bool) -> Outcome 
     Ok(())
 }
 
-/// Whether both paths lead to one file. A file that does not exist yet is nobody's.
+/// Whether both paths lead to one file, which need not exist yet.
 fn is_same(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -99,15 +99,16 @@ fn is_same(one: &Path, other: &Path) -> bool {
         if let (Some(one), Some(other)) = (identity(one), identity(other)) {
             return one == other && one.2;
         }
-        false
     }
-    #[cfg(not(unix))]
-    {
-        match (fs::canonicalize(one), fs::canonicalize(other)) {
-            (Ok(one), Ok(other)) => one == other,
-            _ => false,
-        }
-    }
+    matches!((place(one), place(other)), (Some(one), Some(other)) if one == other)
+}
+
+/// The one spelling of a path: of the file, or of its folder where there is no file yet.
+fn place(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok().or_else(|| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+    })
 }
 
 /// Writes a file under a temporary name beside it and renames that.

@@ -117,19 +117,34 @@ impl Image {
     }
 }
 
-/// The whole file, unless it is longer than any picture within the limits (or has no end, like a device).
+/// Bytes from which a format is told.
+const SIGNATURE: u64 = 64;
+
+/// The whole file, unless it is longer than any picture within the limits (or has no end, like a device). Of a file that
+/// begins like no picture only the beginning, which is enough to refuse it.
 fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::Io { path: path.to_path_buf(), message: error.to_string() };
-    let file = File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     check_limit("length of the file in bytes", length, limit)?;
     let mut bytes = Vec::new();
+    (&mut file).take(SIGNATURE).read_to_end(&mut bytes).map_err(failed)?;
+    if !is_signature(&bytes) {
+        return Ok(bytes);
+    }
     bytes
         .try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))
         .map_err(|_| Error::OutOfMemory(format!("{}: the file has {length} bytes", path.display())))?;
-    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
-    check_limit("length of the file in bytes", read as u64, limit)?;
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    check_limit("length of the file in bytes", bytes.len() as u64, limit)?;
     Ok(bytes)
+}
+
+/// Whether some format begins so.
+fn is_signature(bytes: &[u8]) -> bool {
+    // The crate reads TIFF files of 64-bit offsets, but does not tell them by their content.
+    let is_big_tiff = bytes.starts_with(b"II+\0") || bytes.starts_with(b"MM\0+");
+    is_big_tiff || ::image::guess_format(bytes).is_ok()
 }
 
 /// `what` names the source in errors.

@@ -17,7 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the plan of a simplified graph. `notes` are the simplifications, for the report.
 pub fn plan(graph: &Lowered, options: &Options, limits: &Limits, notes: Vec<String>) -> Result<Plan> {
-    let mut planner = Planner { graph, options, limits, stored: BTreeMap::new(), refusals: Vec::new() };
+    let mut picture_outputs = vec![0; graph.nodes.len()];
+    for output in graph.outputs.iter().filter(|output| matches!(output.kind, OutputKind::Picture(_))) {
+        if let Some(count) = picture_outputs.get_mut(output.value.0) {
+            *count += 1;
+        }
+    }
+    let mut planner =
+        Planner { graph, options, limits, picture_outputs, stored: BTreeMap::new(), refusals: Vec::new() };
     planner.store_what_must_be();
     let passes = loop {
         planner.store_costly_inputs();
@@ -56,6 +63,8 @@ struct Planner<'a> {
     graph: &'a Lowered,
     options: &'a Options,
     limits: &'a Limits,
+    /// How many outputs each value is packed for.
+    picture_outputs: Vec<u32>,
     /// Stored values with the reason of each.
     stored: BTreeMap<Value, String>,
     refusals: Vec<Refusal>,
@@ -345,10 +354,7 @@ impl Planner<'_> {
             } else if self.stored.contains_key(root) {
                 storage_textures += 1;
             }
-            let outputs = self.graph.outputs.iter();
-            storage_buffers += outputs
-                .filter(|output| output.value == *root && matches!(output.kind, OutputKind::Picture(_)))
-                .count() as u32;
+            storage_buffers += self.picture_outputs.get(root.0).copied().unwrap_or(0);
         }
         let checks = [
             ("storage buffers", storage_buffers, self.limits.storage_buffers),
