@@ -33,7 +33,7 @@ pub fn run(
     let Some(chain) = chain.to_str() else { return Err(Failure::Usage("the chain is no valid text".into())) };
     let data = common.chain(chain)?;
     let (input_name, output_name) = single(&data)?;
-    let is_standard = output.as_os_str() == "-";
+    let is_standard = matches!(Target::new(&output), Ok(Target::Standard));
     if is_standard && inputs.len() > 1 {
         return Err(Failure::Usage("'-' takes the numbers of one picture; several need a folder".into()));
     }

@@ -3,6 +3,7 @@
 
 use super::{Failure, Outcome};
 use cyanotype::image::FileFormat;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -76,12 +77,23 @@ impl Target {
 
 /// Refuses outputs that are an input, by any name (other spelling, symbolic or hard link), and two outputs in one file.
 pub fn protect(inputs: &[&Path], outputs: &[&Path], overwrite: bool) -> Outcome {
-    for (index, output) in outputs.iter().enumerate() {
-        if !overwrite && let Some(input) = inputs.iter().find(|input| is_same(input, output)) {
+    let mut read: HashMap<Place, &Path> = HashMap::new();
+    for input in inputs {
+        read.entry(Place::of(input)).or_insert(input);
+    }
+    let mut written: HashMap<Place, &Path> = HashMap::new();
+    for output in outputs {
+        let place = Place::of(output);
+        // Pipes and devices have no content to lose.
+        let is_file = !matches!(place, Place::Spelling(_));
+        if !overwrite
+            && is_file
+            && let Some(input) = read.get(&place)
+        {
             let (input, output) = (input.display(), output.display());
             return Err(Failure::Usage(format!("{output} is the input {input}; give --overwrite to replace it")));
         }
-        if let Some(other) = outputs.iter().take(index).find(|other| *other == output || is_same(other, output)) {
+        if let Some(other) = written.insert(place, output) {
             let (other, output) = (other.display(), output.display());
             return Err(Failure::Usage(format!("two outputs go to one file, {other} and {output}")));
         }
@@ -89,26 +101,32 @@ pub fn protect(inputs: &[&Path], outputs: &[&Path], overwrite: bool) -> Outcome 
     Ok(())
 }
 
-/// Whether both paths lead to one file, which need not exist yet.
-fn is_same(one: &Path, other: &Path) -> bool {
+/// What a path leads to: equal for all paths to one file.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    /// A file: device and number.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let identity = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino(), data.is_file()));
-        // Pipes and devices have no content to lose.
-        if let (Some(one), Some(other)) = (identity(one), identity(other)) {
-            return one == other && one.2;
-        }
-    }
-    matches!((place(one), place(other)), (Some(one), Some(other)) if one == other)
+    File(u64, u64),
+    /// The one spelling of a file, or of one that does not exist yet in a folder that does.
+    Path(PathBuf),
+    /// The path itself, of a pipe, a device, or something in a folder that does not exist yet.
+    Spelling(PathBuf),
 }
 
-/// The one spelling of a path: of the file, or of its folder where there is no file yet.
-fn place(path: &Path) -> Option<PathBuf> {
-    fs::canonicalize(path).ok().or_else(|| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
-    })
+impl Place {
+    fn of(path: &Path) -> Place {
+        let spelling = || Place::Spelling(path.to_path_buf());
+        #[cfg(unix)]
+        if let Ok(data) = fs::metadata(path) {
+            use std::os::unix::fs::MetadataExt;
+            return if data.is_file() { Place::File(data.dev(), data.ino()) } else { spelling() };
+        }
+        let in_folder = || {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
+        };
+        fs::canonicalize(path).ok().or_else(in_folder).map_or_else(spelling, Place::Path)
+    }
 }
 
 /// Writes a file under a temporary name beside it and renames that.
