@@ -961,6 +961,18 @@ mod files {
             let limits = DecodeLimits { max_bytes: 0, ..DecodeLimits::default() };
             // No picture begins so, and no more is read.
             assert!(matches!(Image::open_with("/dev/zero", &limits), Err(Error::UnknownFormat { .. })));
+            // What begins like one is read up to the limit, although a pipe does not tell its length.
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+            let endless = std::thread::spawn(move || {
+                let mut written = std::io::Write::write_all(&mut writer, b"\x89PNG\r\n\x1a\n");
+                while written.is_ok() {
+                    written = std::io::Write::write_all(&mut writer, &[0; 4096]);
+                }
+            });
+            assert!(matches!(Image::open_with(path, &limits), Err(Error::Limit { .. })));
+            drop(reader);
+            endless.join().unwrap();
         }
     }
 
