@@ -132,9 +132,8 @@ fn with_avx512<R>(body: impl FnOnce() -> R) -> R {
 /// piece by piece, the processor cannot foresee the next one, which begins on another page.
 #[inline]
 pub fn prefetch(bytes: &[u8]) {
-    const LINE: usize = 64;
     #[cfg(target_arch = "x86_64")]
-    for line in bytes.chunks(LINE) {
+    for line in bytes.chunks(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the instruction is part of SSE, which every x86-64 has. It is a hint and reads nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
