@@ -2,6 +2,7 @@
 //! columns beside each tile, a second time. Follows from the graph alone.
 
 use super::picture::Layout;
+use super::steps::resample::{ROW_CELL, sums_source_rows};
 use crate::graph::lower::{Lowered, StepNode, Value};
 use crate::op::{Axis, Extent, Remap, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +36,8 @@ pub(super) struct Cut {
 struct Reach {
     rows: f64,
     columns: f64,
-    /// Whether rows of its input are kept while it moves down.
-    keeps: bool,
+    /// Rows of its input, beside those that its window covers, that are kept while it moves down: if any are.
+    kept: Option<f64>,
 }
 
 /// Rows and columns of a value beyond those of the pass, in its own pixels.
@@ -72,8 +73,11 @@ impl Cut {
                 known.rows = known.rows.max(wanted.rows);
                 known.columns = known.columns.max(wanted.columns);
                 let evaluated = inline.contains(input) || matches!(source.step, Step::Source { .. });
-                if reach.keeps && evaluated {
-                    let rows = reach.rows + CELL_ROWS * scale(own.height, read.height).max(1.0);
+                if let Some(kept) = reach.kept
+                    && evaluated
+                    && !sums_source_rows(node, source)
+                {
+                    let rows = reach.rows + kept * scale(own.height, read.height).max(1.0);
                     bytes_per_column += rows * bytes_per_pixel(source) * scale(extent.width, read.width);
                 }
             }
@@ -125,12 +129,15 @@ fn bytes_per_pixel(node: &StepNode) -> f64 {
 }
 
 fn reach(node: &StepNode) -> Reach {
-    let window = |columns: u32, rows: u32| Reach { rows: rows.into(), columns: columns.into(), keeps: true };
+    let window = |columns: u32, rows: u32| Reach { rows: rows.into(), columns: columns.into(), kept: Some(CELL_ROWS) };
     match &node.step {
         Step::Correlate { taps, .. } => window(taps.width.saturating_sub(1), taps.height.saturating_sub(1)),
         Step::Window { radius, .. } | Step::WeightedMean { radius, .. } => window(2 * radius, 2 * radius),
         Step::Resample { axis: Axis::Vertical, weights, .. } => window(0, weights.taps),
-        Step::Resample { axis: Axis::Horizontal, weights, .. } => window(weights.taps, 0),
+        // Its cells are as high as those of the vertical one that as a rule makes its input.
+        Step::Resample { axis: Axis::Horizontal, weights, .. } => {
+            Reach { kept: Some(ROW_CELL.height.into()), ..window(weights.taps, 0) }
+        }
         Step::Remap { remap: Remap::Nearest { .. }, .. } => window(0, 0),
         _ => Reach::default(),
     }

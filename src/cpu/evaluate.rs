@@ -49,7 +49,7 @@ pub(super) struct Memory {
     pub block: Block,
     lists: Lists,
     coordinates: warp::Coordinates,
-    interleaved: resample::Interleaved,
+    scratch: resample::Scratch,
 }
 
 impl Memory {
@@ -61,7 +61,7 @@ impl Memory {
             block: Block::default(),
             lists: Lists::default(),
             coordinates: warp::Coordinates::default(),
-            interleaved: resample::Interleaved::default(),
+            scratch: resample::Scratch::default(),
         }
     }
 }
@@ -180,7 +180,7 @@ fn run(
     span: &Range<u32>,
     out: &mut Output,
 ) {
-    let Memory { slots, lists, coordinates, interleaved, .. } = own;
+    let Memory { slots, lists, coordinates, scratch, .. } = own;
     let (layout, length, width) = (operation.layout, cell.pixels(), cell.width as usize);
     let span = i64::from(span.start)..i64::from(span.end);
     let mut fetcher = Fetcher { stages, deeper, lists, span };
@@ -245,7 +245,10 @@ fn run(
             warp::run(coordinates, *interpolation, &mut fetcher, reader, layout, &mut out.target(cell));
         }
         Action::Resample { axis, table, reader } => {
-            resample::run(&mut fetcher, *axis, table, reader, cell, layout, &mut out.target(cell), interleaved);
+            resample::run(&mut fetcher, *axis, table, reader, cell, layout, &mut out.target(cell), scratch);
+        }
+        Action::SourceRows { source, table } => {
+            resample::source_rows(source, table, cell, layout, &mut out.target(cell), scratch);
         }
     }
 }

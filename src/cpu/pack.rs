@@ -34,6 +34,26 @@ pub fn unpack_row(format: PixelFormat, bytes: &[u8], x0: usize, planes: [&mut [f
     }
 }
 
+/// Reads the samples of a packed row from pixel `x0` on as they lie, all channels side by side, as many as `out` holds.
+pub fn read_samples(format: PixelFormat, bytes: &[u8], x0: usize, out: &mut [f32]) {
+    let bytes = bytes.get(x0.saturating_mul(format.bytes_per_pixel())..).unwrap_or_default();
+    match format.sample() {
+        SampleType::U8 => unpack::<U8, 1, 1>(bytes, [out, &mut [], &mut [], &mut []]),
+        SampleType::U16 => unpack::<U16, 2, 1>(bytes, [out, &mut [], &mut [], &mut []]),
+        SampleType::F16 => unpack::<F16, 2, 1>(bytes, [out, &mut [], &mut [], &mut []]),
+        SampleType::F32 => unpack::<F32, 4, 1>(bytes, [out, &mut [], &mut [], &mut []]),
+    }
+}
+
+/// One channel of such samples, of pixels that have `channels`.
+pub fn separate_channel(samples: &[f32], channels: usize, channel: usize, out: &mut [f32]) {
+    match channels {
+        1 => separate::<1>(samples, channel, out),
+        3 => separate::<3>(samples, channel, out),
+        _ => separate::<4>(samples, channel, out),
+    }
+}
+
 /// Writes `planes` (red, green, blue, alpha) to the packed pixels at the start of `out`. A grey format takes red. An
 /// empty green or blue plane stands for red again, an empty alpha plane for 1: a grey picture needs one plane only, and
 /// an opaque one three.
@@ -178,6 +198,29 @@ fn unpack_plane<S: Sample<SIZE>, const SIZE: usize, const CHANNELS: usize>(
     let channel = channel.min(CHANNELS - 1);
     for (pixel, value) in pixels.iter().zip(plane) {
         *value = S::read(pixel[channel]); // below CHANNELS by the line above
+    }
+}
+
+fn separate<const CHANNELS: usize>(samples: &[f32], channel: usize, out: &mut [f32]) {
+    let (pixels, _) = samples.as_chunks::<CHANNELS>();
+    vectorize(
+        #[inline(always)]
+        || match channel.min(CHANNELS - 1) {
+            // A number in the code is what lets the loop become vector code.
+            0 => separate_one(pixels, 0, out),
+            1 => separate_one(pixels, 1, out),
+            2 => separate_one(pixels, 2, out),
+            _ => separate_one(pixels, 3, out),
+        },
+    );
+}
+
+/// One channel, the last one there is where pixels have fewer.
+#[inline(always)]
+fn separate_one<const CHANNELS: usize>(pixels: &[[f32; CHANNELS]], channel: usize, out: &mut [f32]) {
+    let channel = channel.min(CHANNELS - 1);
+    for (pixel, value) in pixels.iter().zip(out) {
+        *value = pixel[channel]; // below CHANNELS by the line above
     }
 }
 

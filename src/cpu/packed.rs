@@ -1,8 +1,9 @@
 //! Between packed pictures and the planes that a value has; [`super::pack`] knows the pixels themselves.
 
-use super::pack::{pack_row, unpack_row};
+use super::pack::{pack_row, read_samples, separate_channel, unpack_row};
 use super::picture::{ALPHA, Layout};
 use super::simd::prefetch;
+use super::steps::Target;
 use crate::image::{ImageView, PixelFormat};
 use crate::op::{Planes, PlanesMut};
 use std::ops::Range;
@@ -34,6 +35,18 @@ pub(super) fn unpack_planes<'p>(
         given[channel] = plane; // a channel is below 4
     }
     unpack_row(source.format(), source.row(y), x as usize, given);
+}
+
+/// Reads the samples of a source from pixel `x` of row `y` on as they lie, all channels side by side.
+pub(super) fn samples(source: &ImageView<'_>, x: u32, y: u32, out: &mut [f32]) {
+    read_samples(source.format(), source.row(y), x as usize, out);
+}
+
+/// Takes such samples, of pixels with so many channels, apart into a row of a step's target.
+pub(super) fn separate(channels: usize, samples: &[f32], layout: Layout, target: &mut Target<'_>, row: usize) {
+    for channel in layout.channels() {
+        separate_channel(samples, channels, channel, target.row(channel, row));
+    }
 }
 
 /// Packs pixels of a layout.

@@ -112,6 +112,11 @@ pub(super) enum Action<'r> {
         table: ResampleTable<'r>,
         reader: Reader<'r>,
     },
+    /// Resamples along the columns of a source picture.
+    SourceRows {
+        source: ImageView<'r>,
+        table: ResampleTable<'r>,
+    },
 }
 
 /// How a neighbourhood gets at its input.
@@ -375,6 +380,11 @@ impl<'r> Compiler<'r> {
                     weights: &weights.weights,
                     monotone: weights.start.is_sorted(),
                 };
+                if resample::sums_source_rows(node, self.node(input()?))
+                    && let Action::Source(source) = self.action(input()?)?
+                {
+                    return Ok(Action::SourceRows { source, table });
+                }
                 Action::Resample { axis: *axis, table, reader: self.reader(node, input()?, *edge, false)? }
             }
             Step::Source { .. } | Step::Reduce(_) | Step::Derive(_) => {
@@ -404,7 +414,7 @@ impl<'r> Compiler<'r> {
         let own = match &operation.action {
             // Several rows at once share the loads of the rows that they have in common.
             Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 192, height: 8 },
-            Action::Resample { axis: Axis::Vertical, .. } => Extent { width: 192, height: 8 },
+            Action::Resample { axis: Axis::Vertical, .. } | Action::SourceRows { .. } => resample::ROW_CELL,
             // As many rows as are interleaved: see `steps::resample`.
             Action::Resample { axis: Axis::Horizontal, .. } => Extent { width: 128, height: resample::LANES as u32 },
             Action::Warp { .. } => Extent { width: warp::CELL, height: warp::CELL },

@@ -1,7 +1,7 @@
 //! Graphs for tests, built step by step without operators, and the kernels that they use.
 
 use crate::graph::lower::{Lowered, Output, OutputKind, StepKey, StepNode, Value};
-use crate::image::{AlphaMode, Description, Image, PixelFormat};
+use crate::image::{AlphaMode, Description, Image, PixelFormat, SampleType};
 use crate::op::{
     Channels, Edge, Extent, Kernel, Place, Planes, PlanesMut, Position, Reduction, Remap, Rgba, Rows, Shape, Step,
 };
@@ -165,14 +165,14 @@ impl Pictures {
     /// Pictures for its inputs.
     pub fn images(&self, numbers: &mut Numbers) -> Vec<Image> {
         let image = |(_, description): &(String, Description)| {
-            if description.format.is_float() {
-                let count = description.pixel_count() * u64::from(description.format.channels());
-                let samples: Vec<f32> = (0..count).map(|_| numbers.value()).collect();
-                Image::from_sample_vec(*description, samples).unwrap()
-            } else {
-                let bytes = (0..description.byte_count()).map(|_| numbers.next() as u8).collect();
-                Image::new(*description, bytes).unwrap()
-            }
+            let count = description.pixel_count() * u64::from(description.format.channels());
+            let values = (0..count).map(|_| numbers.value());
+            let bytes = match description.format.sample() {
+                SampleType::F32 => return Image::from_sample_vec(*description, values.collect::<Vec<f32>>()).unwrap(),
+                SampleType::F16 => values.flat_map(|value| half::f16::from_f32_const(value).to_ne_bytes()).collect(),
+                _ => (0..description.byte_count()).map(|_| numbers.next() as u8).collect(),
+            };
+            Image::new(*description, bytes).unwrap()
         };
         self.inputs.iter().map(image).collect()
     }

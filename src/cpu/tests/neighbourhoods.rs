@@ -4,7 +4,9 @@ use super::build::{
     EDGES, KINDS, Kind, Numbers, Pictures, SIZES, closeness_kernel, explode_kernel, mix_channels_kernel, quarter_turn,
     scatter, shade_kernel, steepest_kernel, turn, warp_kernel,
 };
+use crate::cpu::steps::resample::sums_source_rows;
 use crate::graph::lower::Value;
+use crate::image::{AlphaMode, Description, PixelFormat};
 use crate::op::{Axis, Channels, Edge, Extent, Interpolation, Remap, ResampleWeights, Step, Taps};
 use std::sync::Arc;
 
@@ -166,6 +168,37 @@ fn resamples() {
                 let weights = Arc::new(ResampleWeights { output, taps, start, weights, scale: 1.0 });
                 graph.area(Step::Resample { axis, weights, edge }, input, extent)
             });
+        }
+    }
+}
+
+/// Rows of a source that only gets smaller are summed as they lie, whatever its format.
+#[test]
+fn sources_shrink() {
+    for format in PixelFormat::ALL {
+        for (width, height) in [(1, 9), (3, 40), (70, 9), (250, 130)] {
+            for (taps, forwards) in [(1, true), (2, true), (7, true), (9, true), (5, false)] {
+                let description = Description::new(width, height, format);
+                for alpha in [description.alpha, AlphaMode::Opaque] {
+                    let mut graph = Pictures::new();
+                    let source = graph.source_of(description.with_alpha(alpha));
+                    let output = (height / 3).max(1);
+                    let last = (height - taps) as f32;
+                    let mut start: Vec<i32> =
+                        (0..output).map(|row| (row as f32 / output as f32 * last).round() as i32).collect();
+                    if !forwards {
+                        start.reverse();
+                    }
+                    let weights = some_weights((output * taps) as usize).to_vec();
+                    let weights = Arc::new(ResampleWeights { output, taps, start, weights, scale: 1.0 });
+                    let step = Step::Resample { axis: Axis::Vertical, weights, edge: Edge::Clamp };
+                    let rows = graph.area(step, source, Extent { width, height: output });
+                    let node = graph.graph();
+                    assert!(sums_source_rows(node.node(rows), node.node(source)));
+                    graph.output(rows);
+                    graph.check(TOLERANCE);
+                }
+            }
         }
     }
 }
