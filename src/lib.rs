@@ -57,6 +57,7 @@ pub mod shader;
 mod context;
 #[cfg_attr(not(feature = "gpu"), allow(unused_mut, unused_imports, unused_variables, irrefutable_let_patterns))]
 mod program;
+mod timings;
 
 pub use context::{BackendChoice, Context, ContextOptions, Counters, DeviceInfo, devices};
 pub use error::{Error, Result};
@@ -65,4 +66,5 @@ pub use image::{AlphaMode, ColorSpace, Description, Image, ImageView, PixelForma
 pub use op::Argument;
 pub use plan::recording::Limits;
 pub use plan::{Options, Precision, Report};
-pub use program::{FrameOptions, ParameterPath, Picture, Program, Readback, Results, Timings, WhenFull};
+pub use program::{FrameOptions, ParameterPath, Picture, Program, Readback, Results, WhenFull};
+pub use timings::Timings;

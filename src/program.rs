@@ -10,6 +10,7 @@ use crate::image::{Description, Image, ImageView};
 use crate::op::{Argument, Rows};
 use crate::plan::recording::{Command, Limits, PackedLayout, Recording};
 use crate::plan::{Options, Plan, Report};
+use crate::timings::{Timings, milliseconds};
 use crate::{cpu, plan, shader};
 use futures_intrusive::channel::shared::oneshot_channel;
 use parking_lot::Mutex;
@@ -130,19 +131,6 @@ impl<'a> Picture<'a> {
             Picture::View(_) => None,
         }
     }
-}
-
-/// Where the time of a frame went, in milliseconds.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
-pub struct Timings {
-    /// Copying pictures and parameters to where the device reads them.
-    pub upload_ms: f64,
-    /// Each pass under its operators' names; `None` where the device does not say.
-    pub passes: Vec<(String, Option<f64>)>,
-    /// Copying results back.
-    pub readback_ms: f64,
-    /// From the start of the work to its delivery.
-    pub total_ms: f64,
 }
 
 /// What a run gave.
@@ -631,21 +619,15 @@ fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<
         };
         outputs.push((output.name.clone(), value));
     }
-    let timings = frame.timings.map(|timings| Timings {
-        upload_ms: timings.upload_ms,
-        passes: timings.passes,
-        readback_ms: timings.readback_ms,
-        total_ms: timings.total_ms,
-    });
-    Ok(Results { outputs, timings })
+    Ok(Results { outputs, timings: frame.timings })
 }
 
 fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Result<Results> {
     let start = std::time::Instant::now();
     let views: Vec<ImageView> = pictures.iter().map(Picture::view).collect();
-    let values = cpu::run(&compiled.graph, &compiled.plan, &views)?;
+    let done = cpu::run(&compiled.graph, &compiled.plan, &views)?;
     let icc_profile = pictures.first().and_then(Picture::icc_profile);
-    let outputs = compiled.graph.outputs.iter().zip(values).map(|(output, value)| {
+    let outputs = compiled.graph.outputs.iter().zip(done.outputs).map(|(output, value)| {
         let value = match value {
             cpu::Output::Picture(image) => OutputValue::Picture(match &icc_profile {
                 Some(profile) => image.with_icc_profile(profile.clone()),
@@ -656,6 +638,10 @@ fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Resul
         (output.name.clone(), value)
     });
     let outputs = outputs.collect();
-    let timings = profile.then(|| Timings { total_ms: start.elapsed().as_secs_f64() * 1e3, ..Timings::default() });
+    let timings = profile.then(|| Timings {
+        passes: done.passes.into_iter().map(|(label, time)| (label, Some(milliseconds(time)))).collect(),
+        total_ms: milliseconds(start.elapsed()),
+        ..Timings::default()
+    });
     Ok(Results { outputs, timings })
 }

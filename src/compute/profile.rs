@@ -9,7 +9,7 @@ use super::pending::Pending;
 use super::queue::Queue;
 use crate::context::Context;
 use crate::error::Result;
-use crate::program::Timings;
+use crate::timings::Timings;
 
 /// Times every dispatch of its context until it is finished.
 #[must_use = "a trace ends with finish()"]

@@ -46,6 +46,7 @@ use crate::graph::lower::{Lowered, OutputKind};
 use crate::image::{Image, ImageView};
 use crate::plan::Plan;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// One output of a run.
 #[derive(Debug, Clone)]
@@ -56,16 +57,29 @@ pub enum Output {
     Buffer(Vec<[u32; 4]>),
 }
 
-/// Runs a plan of `graph`. `sources` are its inputs in order; the result has one entry for each of `graph.outputs`, in
-/// order.
+/// What a run gave.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// One for each of the graph's outputs, in order.
+    pub outputs: Vec<Output>,
+    /// How long the passes took, under their labels. Passes that were carried out together are one entry.
+    pub passes: Vec<(String, Duration)>,
+}
+
+/// Runs a plan of `graph`. `sources` are its inputs in order.
 ///
 /// # Errors
 /// [`Error::Mismatch`] if a source is not what the graph was lowered for, [`Error::NoCpuCode`] for a kernel that came as
 /// WGSL alone, [`Error::OutOfMemory`].
-pub fn run(graph: &Lowered, plan: &Plan, sources: &[ImageView<'_>]) -> Result<Vec<Output>> {
+pub fn run(graph: &Lowered, plan: &Plan, sources: &[ImageView<'_>]) -> Result<Done> {
     check_sources(graph, sources)?;
     let mut state = pass::State::new(graph, sources);
-    schedule::schedule(graph, plan).iter().try_for_each(|job| state.run(job))?;
+    let mut passes = Vec::new();
+    for job in schedule::schedule(graph, plan) {
+        let start = Instant::now();
+        state.run(&job)?;
+        passes.push((job.label, start.elapsed()));
+    }
     let mut outputs = Vec::with_capacity(graph.outputs.len());
     for (index, output) in graph.outputs.iter().enumerate() {
         let missing = || Error::BadGraph(format!("no pass of the plan makes output '{}'", output.name));
@@ -77,7 +91,7 @@ pub fn run(graph: &Lowered, plan: &Plan, sources: &[ImageView<'_>]) -> Result<Ve
             OutputKind::Buffer { .. } => Output::Buffer(state.buffers.get(&output.value).cloned().ok_or_else(missing)?),
         });
     }
-    Ok(outputs)
+    Ok(Done { outputs, passes })
 }
 
 fn check_sources(graph: &Lowered, sources: &[ImageView<'_>]) -> Result<()> {

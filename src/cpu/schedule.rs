@@ -17,6 +17,8 @@ const STORING: f64 = 10.0;
 /// Passes that are carried out together.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
+    /// The passes under their labels.
+    pub label: String,
     pub extent: Extent,
     pub inline: BTreeSet<Value>,
     pub writes: Vec<Write>,
@@ -52,7 +54,13 @@ pub(super) fn schedule(graph: &Lowered, plan: &Plan) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for pass in &plan.passes {
         let inline = pass.inline.iter().copied().collect();
-        jobs.push(Job { extent: pass.extent, inline, writes: pass.writes.clone(), last_uses: Vec::new() });
+        jobs.push(Job {
+            label: pass.label.clone(),
+            extent: pass.extent,
+            inline,
+            writes: pass.writes.clone(),
+            last_uses: Vec::new(),
+        });
     }
     let mut index = 0;
     while index < jobs.len() {
@@ -90,7 +98,8 @@ fn merged(graph: &Lowered, jobs: &[Job], index: usize) -> Option<(usize, Job)> {
         return None;
     }
     let inline = job.inline.union(&later.inline).copied().collect();
-    let together = Job { inline, ..later.clone() };
+    let label = format!("{}, {}", job.label, later.label);
+    let together = Job { label, inline, ..later.clone() };
     let repeated = together.cut(graph).repeated - job.cut(graph).repeated - later.cut(graph).repeated;
     let saved: f64 = made
         .iter()

@@ -18,11 +18,11 @@ use super::bytes::PooledBytes;
 use super::program::dispatches;
 use super::schedule::WorkBounds;
 use super::status::{Counters, Status};
-use super::timing::Timings;
 use super::worker::{Answer, Command, Submission, Worker};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::plan::recording::{Limits, Recording};
+use crate::timings::Timings;
 
 /// Which device, and how it is used.
 #[derive(Debug, Clone)]

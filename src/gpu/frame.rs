@@ -12,10 +12,11 @@ use super::memory::{Gpu, Inlet, Outlet};
 use super::program::{Program, Shared};
 use super::schedule::Part;
 use super::status::count;
-use super::timing::{Stamps, Timings};
+use super::timing::Stamps;
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::plan::recording::{Command, Dispatch, OutputLayout, Recording, Resource};
+use crate::timings::{Timings, milliseconds};
 
 /// Counts down the buffers that a frame waits for.
 #[derive(Default)]
@@ -182,7 +183,7 @@ impl Slot {
         if profile && self.stamps.is_none() {
             self.stamps = Stamps::new(gpu, program.pipelines.len());
         }
-        let upload_ms = milliseconds(started);
+        let upload_ms = milliseconds(started.elapsed());
         for index in 0..self.bind_groups.len() {
             self.make_bind_group(gpu, program, shared, index)?;
         }
@@ -336,20 +337,16 @@ impl Begun {
         let reading = Instant::now();
         let outputs: Vec<Option<PooledBytes>> =
             slot.outputs.iter().map(|outlet| outlet.read(pool, wanted)).collect::<Result<_>>()?;
-        let readback_ms = milliseconds(reading);
+        let readback_ms = milliseconds(reading.elapsed());
         let timings = profile.then(|| {
             let stamps = slot.stamps.as_ref();
             let times = stamps.map(|stamps| stamps.read(gpu.queue.get_timestamp_period())).unwrap_or_default();
             let labels = super::program::dispatches(&recording).map(|dispatch| dispatch.label.clone());
             let passes = labels.zip(times.into_iter().chain(std::iter::repeat(None))).collect();
-            Timings { upload_ms, passes, readback_ms, total_ms: milliseconds(started) }
+            Timings { upload_ms, passes, readback_ms, total_ms: milliseconds(started.elapsed()) }
         });
         Ok((slot, outputs.into_iter().flatten().collect(), timings))
     }
-}
-
-fn milliseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e3
 }
 
 fn dispatch_at(recording: &Recording, index: usize) -> Result<&Dispatch> {

@@ -49,4 +49,3 @@ pub(crate) use compute::ComputeCommand;
 pub use device::{Device, DeviceOptions, DispatchData, FrameInput, FrameOutput, Loaded, Ticket, WhenFull};
 pub use schedule::WorkBounds;
 pub use status::Counters;
-pub use timing::Timings;

@@ -6,19 +6,6 @@ use super::frame::Waiting;
 use super::memory::Gpu;
 use super::status::count;
 
-/// How long the steps of a frame took, in milliseconds.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Timings {
-    /// Copying pictures and parameters into memory that the device can read. Transfers over a bus are not in it.
-    pub upload_ms: f64,
-    /// Each dispatch in order under its label. `None` where the device has no timestamps or answered zero.
-    pub passes: Vec<(String, Option<f64>)>,
-    /// Copying the results out of the device's memory.
-    pub readback_ms: f64,
-    /// From the moment the worker took the frame up to its delivery.
-    pub total_ms: f64,
-}
-
 /// WebGPU allows 4096 queries in a set: two per pass.
 const PASSES: usize = 2048;
 

@@ -176,7 +176,9 @@ fn output_memory_is_used_again() {
     let images = graph.images(&mut Numbers::new(1));
     let (_, plan) = plans(&lowered).remove(0);
     let address = || {
-        let Output::Picture(image) = run(&lowered, &plan, &[images[0].view()]).unwrap().remove(0) else { panic!() };
+        let Output::Picture(image) = run(&lowered, &plan, &[images[0].view()]).unwrap().outputs.remove(0) else {
+            panic!()
+        };
         assert_eq!(image, images[0]);
         image.bytes().as_ptr() as usize
     };

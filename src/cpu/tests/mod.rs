@@ -46,7 +46,7 @@ fn check(graph: &Lowered, sources: &[Image], tolerance: f32) {
     let expected = naive::evaluate(graph, sources);
     let views: Vec<ImageView> = sources.iter().map(Image::view).collect();
     for (name, plan) in plans(graph) {
-        let outputs = run(graph, &plan, &views).unwrap();
+        let outputs = run(graph, &plan, &views).unwrap().outputs;
         assert_eq!(outputs.len(), graph.outputs.len());
         for (output, found) in graph.outputs.iter().zip(outputs) {
             let about = format!("output {} {name}: {:?}", output.name, graph.nodes);

@@ -68,7 +68,9 @@ fn every_pixel_is_counted_once() {
     let lowered = graph.graph();
     let images = graph.images(&mut Numbers::new(5));
     for (_, plan) in plans(&lowered) {
-        let Output::Buffer(entries) = run(&lowered, &plan, &[images[0].view()]).unwrap().remove(0) else { panic!() };
+        let Output::Buffer(entries) = run(&lowered, &plan, &[images[0].view()]).unwrap().outputs.remove(0) else {
+            panic!()
+        };
         for channel in 0..4 {
             assert_eq!(entries.iter().map(|entry| entry[channel]).sum::<u32>(), 1001 * 777);
         }
