@@ -202,6 +202,7 @@ impl CustomOperator {
             wgsl: f32::wgsl(),
             align: f32::ALIGN,
             size: f32::SIZE,
+            choice: false,
         });
         let kernel = Kernel {
             name: self.name.as_str().into(),

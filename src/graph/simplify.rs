@@ -262,7 +262,9 @@ pub fn structure(graph: &Lowered) -> String {
         };
         let kernel = node.step.kernel().map_or(String::new(), |kernel| {
             let table = kernel.table.as_ref().map_or(0, |table| table.len());
-            if kernel.foreign { format!("{} {}", kernel.name, kernel.wgsl) } else { format!("{} {table}", kernel.name) }
+            let choices: Vec<u32> = kernel.fields_and_choices().filter_map(|(_, choice)| choice).collect();
+            let text = if kernel.foreign { &*kernel.wgsl } else { "" };
+            format!("{} {text} {table} {choices:?}", kernel.name)
         });
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{:?} {kernel} {detail} {edge} {:?} {:?}", node.step.kind(), node.inputs, node.shape);

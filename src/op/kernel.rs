@@ -177,6 +177,16 @@ impl Kernel {
         self.name.replace('-', "_")
     }
 
+    /// Each uniform with its value if that is a [`Choice`].
+    pub fn fields_and_choices(&self) -> impl Iterator<Item = (&Field, Option<u32>)> {
+        let mut end = 0_u32;
+        self.fields.iter().map(move |field| {
+            let start = end.next_multiple_of(field.align.max(4)) as usize / 4; // as `put_field` lays them out
+            end = start as u32 * 4 + field.size;
+            (field, self.words.get(start).copied().filter(|_| field.choice))
+        })
+    }
+
     fn erase<K: Shader>(kernel: &K, rows: Rows) -> Kernel {
         let mut words = Vec::new();
         kernel.words(&mut words);
@@ -475,7 +485,15 @@ pub struct Field {
     pub align: u32,
     /// Size in bytes.
     pub size: u32,
+    /// Whether it is a [`Choice`].
+    pub choice: bool,
 }
+
+/// A uniform that chooses between ways to compute. It stands in the shader as a number, so that a compiler drops the ways
+/// not taken: the whole of a kernel's branches costs software drivers two to three times the one that is needed, and all
+/// drivers the time to compile them. Another value is another structure, which is compiled once and kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Choice(pub u32);
 
 /// Rust types that a WGSL uniform can have.
 pub trait FieldType {
@@ -485,6 +503,8 @@ pub trait FieldType {
     const ALIGN: u32;
     /// Size in bytes.
     const SIZE: u32;
+    /// Whether it is a [`Choice`].
+    const CHOICE: bool = false;
     /// Appends the bits.
     fn put(&self, words: &mut Vec<u32>);
 }
@@ -512,6 +532,18 @@ field_type!([f32; 2], "vec2f", 8, 8, |value, words| words.extend(value.map(f32::
 field_type!([f32; 3], "vec3f", 16, 12, |value, words| words.extend(value.map(f32::to_bits)));
 field_type!([f32; 4], "vec4f", 16, 16, |value, words| words.extend(value.map(f32::to_bits)));
 
+impl FieldType for Choice {
+    fn wgsl() -> String {
+        u32::wgsl()
+    }
+    const ALIGN: u32 = u32::ALIGN;
+    const SIZE: u32 = u32::SIZE;
+    const CHOICE: bool = true;
+    fn put(&self, words: &mut Vec<u32>) {
+        self.0.put(words);
+    }
+}
+
 impl<const N: usize> FieldType for [[f32; 4]; N] {
     fn wgsl() -> String {
         format!("array<vec4f, {N}>")
@@ -525,7 +557,7 @@ impl<const N: usize> FieldType for [[f32; 4]; N] {
 
 /// Describes a field; used by [`kernel!`](crate::op::kernel!).
 pub fn field<T: FieldType>(name: &str) -> Field {
-    Field { name: name.into(), wgsl: T::wgsl(), align: T::ALIGN, size: T::SIZE }
+    Field { name: name.into(), wgsl: T::wgsl(), align: T::ALIGN, size: T::SIZE, choice: T::CHOICE }
 }
 
 /// Appends a field with the padding before it; used by [`kernel!`](crate::op::kernel!).

@@ -9,8 +9,8 @@ mod step;
 
 pub use crate::graph::lower::{Builder, Value};
 pub use kernel::{
-    Composite, Derive, Field, FieldType, Generate, Kernel, Place, Planes, PlanesMut, Point, Position, Rgba, Rows,
-    Shader, Warp, WeightedMean, Window, field, kernel, put_field,
+    Choice, Composite, Derive, Field, FieldType, Generate, Kernel, Place, Planes, PlanesMut, Point, Position, Rgba,
+    Rows, Shader, Warp, WeightedMean, Window, field, kernel, put_field,
 };
 pub use parameter::{Argument, Arguments, FileContent, Parameter, ParameterKind};
 pub use step::{

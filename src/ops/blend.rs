@@ -10,7 +10,7 @@
 use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
-use crate::op::{
+use crate::op::{Choice, 
     Arguments, Builder, Composite, Field, Group, Input, Operator, Parameter, Position, Rgba, Shader, Value, kernel,
 };
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub const MODES: &[&str] = &[
     "luminosity",
 ];
 
-kernel! { "blend", cost: 10.0, pub struct Blend { mode: u32, opacity: f32 } }
+kernel! { "blend", cost: 10.0, pub struct Blend { mode: Choice, opacity: f32 } }
 
 kernel! {
     "blend-masked", cost: 0.7,
@@ -71,7 +71,7 @@ pub const NEAR_GREY: f32 = 1e-4;
 
 fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Result<Value> {
     let mode = arguments.choice_index("mode");
-    let kernel = Blend { mode: mode as u32, opacity: arguments.float("opacity") };
+    let kernel = Blend { mode: Choice(mode as u32), opacity: arguments.float("opacity") };
     let backdrop = inputs[0]; // two or three inputs: the number has been checked
     let source = match inputs.get(2) {
         Some(mask) => builder.composite([inputs[1], *mask], false, BlendMasked {})?,
@@ -99,7 +99,7 @@ fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Resu
     }
 }
 
-/// [`Blend`] of one mode. WGSL and uniforms are the same for all, so changing the mode keeps the pipeline.
+/// [`Blend`] of one mode.
 struct Mode<const MODE: usize>(Blend);
 
 impl<const MODE: usize> Shader for Mode<MODE> {
@@ -270,7 +270,7 @@ mod tests {
     use crate::color::testing::{AT, assert_near};
 
     fn blend<const MODE: usize>(backdrop: Rgba, source: Rgba, opacity: f32) -> Rgba {
-        Mode::<MODE>(Blend { mode: MODE as u32, opacity }).pixel([backdrop, source], AT)
+        Mode::<MODE>(Blend { mode: Choice(MODE as u32), opacity }).pixel([backdrop, source], AT)
     }
 
     fn opaque<const MODE: usize>(b: [f32; 3], s: [f32; 3]) -> [f32; 3] {

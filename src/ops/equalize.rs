@@ -6,7 +6,7 @@ use crate::cpu::simd::clamp_to_int;
 use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
-use crate::op::{
+use crate::op::{Choice, 
     Arguments, Builder, Derive, Field, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba,
     Shader, Value, kernel,
 };
@@ -32,10 +32,10 @@ pub static OPERATOR: Operator = Operator {
 };
 
 fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Result<Value> {
-    let kernel = Equalize { per_channel: u32::from(arguments.switch("per-channel")) };
+    let kernel = Equalize { per_channel: Choice(u32::from(arguments.switch("per-channel"))) };
     let histogram = builder.reduce(inputs[0], Reduction::Histogram);
     let curve = builder.derive(histogram, 256, EqualizeTable {});
-    let kernel = Kernel::point_with_buffer(kernel, |kernel, curve| Curves::new(kernel.per_channel != 0, curve));
+    let kernel = Kernel::point_with_buffer(kernel, |kernel, curve| Curves::new(kernel.per_channel.0 != 0, curve));
     Ok(builder.point_with_buffer(inputs[0], curve, kernel))
 }
 
@@ -63,7 +63,7 @@ fn curve(counts: impl Iterator<Item = u32> + Clone) -> Vec<f32> {
     counts.enumerate().map(level).collect()
 }
 
-kernel! { "equalize", cost: 3.0, pub struct Equalize { per_channel: u32 } }
+kernel! { "equalize", cost: 3.0, pub struct Equalize { per_channel: Choice } }
 
 /// The pixel code once the curves are known: red, green, blue, luma.
 struct Curves {

@@ -6,7 +6,7 @@ use crate::cpu::simd::clamp_to_int;
 use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::maths;
-use crate::op::{
+use crate::op::{Choice, 
     Arguments, Builder, Channels, FileContent, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Rgba, Value,
     kernel,
 };
@@ -33,7 +33,7 @@ pub static OPERATOR: Operator = Operator {
 
 kernel! {
     "lut3d", cost: 8.0,
-    pub struct Lut3d { low: [f32; 3], strength: f32, scale: [f32; 3], size: u32, method: u32 } table entries
+    pub struct Lut3d { low: [f32; 3], strength: f32, scale: [f32; 3], size: u32, method: Choice } table entries
 }
 
 /// Values of `Lut3d::method`, as the WGSL has them.
@@ -215,7 +215,7 @@ impl Lut3d {
             strength,
             scale: std::array::from_fn(scale),
             size: size as u32, // at most 65536
-            method: if is_curves { CURVES } else { method },
+            method: Choice(if is_curves { CURVES } else { method }),
             entries: Arc::clone(&cube.entries),
         }
     }
@@ -292,12 +292,12 @@ impl Point for Lut3d {
     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
         let ((red, red_part), (green, green_part), (blue, blue_part)) = (self.place(r, 0), self.place(g, 1), self.place(b, 2));
         let parts = [red_part, green_part, blue_part];
-        let found = if self.method == CURVES {
+        let found = if self.method.0 == CURVES {
             let channel = |index: u32, axis: usize| lerp(self.entry(index), self.entry(index + 1), parts[axis])[axis];
             [channel(red, 0), channel(green, 1), channel(blue, 2)]
         } else {
             let base = red + self.size * (green + self.size * blue);
-            if self.method == TRILINEAR { self.trilinear(base, parts) } else { self.tetrahedral(base, parts) }
+            if self.method.0 == TRILINEAR { self.trilinear(base, parts) } else { self.tetrahedral(base, parts) }
         };
         let [r, g, b] = lerp([r, g, b], found, self.strength);
         [r, g, b, a]

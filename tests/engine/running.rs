@@ -3,7 +3,7 @@
 use crate::common::{Random, difference, gpu, picture};
 use cyanotype::{
     Argument, Context, ContextOptions, Counters, CustomOperator, Description, Error, FrameOptions, Graph, Image,
-    ImageView, Limits, PixelFormat, WhenFull,
+    ImageView, Limits, PixelFormat, Program, WhenFull,
 };
 use std::sync::Arc;
 
@@ -75,6 +75,28 @@ fn structural_parameters_recompile_from_cache() {
         assert_eq!(context.counters().pipelines, created);
         program.set("gaussian-blur.edge", "wrap").unwrap();
         run();
+    }
+}
+
+/// Each way to mix is a program of its own, and gives what a program that was compiled for it gives.
+#[test]
+fn a_choice_changes_while_running() {
+    for context in contexts() {
+        let photo = photo(33, 21);
+        let compile = |mode: &str| {
+            let graph = Graph::parse(&format!("@in | invert | blend @in {mode} 0.5 -> out")).unwrap();
+            context.compile(&graph, &[("in", photo.description())]).unwrap()
+        };
+        let run = |program: &Program| program.run(&[("in", &photo)]).unwrap().image("out").unwrap();
+        let program = compile("multiply");
+        let first = run(&program);
+        for mode in ["screen", "luminosity", "multiply"] {
+            program.set("blend.mode", mode).unwrap();
+            assert_eq!(difference(&run(&program), &run(&compile(mode))).0, 0.0, "{mode}");
+        }
+        assert_eq!(difference(&run(&program), &first).0, 0.0);
+        program.set("blend.mode", "screen").unwrap();
+        assert!(difference(&run(&program), &first).0 > 0.0);
     }
 }
 

@@ -233,6 +233,18 @@ fn only_modules_without_foreign_text_are_trusted() {
     assert_eq!(trusted, [true, false, true, false]);
 }
 
+/// A choice stands in the shader as a number, so that what is not chosen is no code on the device.
+#[test]
+fn choices_are_numbers_in_the_text() {
+    let graph =
+        |mode: &str| Graph::parse(&format!("@in | invert | blend @in {mode} 0.5 -> out")).expect("a graph").data();
+    let inputs = [("in", Description::new(20, 10, PixelFormat::Rgb8))];
+    let text = |mode: &str| modules(&graph(mode), &inputs, &Options::default()).remove(0).1;
+    let (multiply, screen) = (text("multiply"), text("screen"));
+    assert!(multiply.contains("Blend(1u, uniforms.") && screen.contains("Blend(2u, uniforms."), "{multiply}");
+    assert_eq!(multiply.replace("Blend(1u", "Blend(2u"), screen);
+}
+
 #[test]
 fn files_and_registry_name_the_same_set() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

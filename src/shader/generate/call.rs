@@ -3,11 +3,24 @@
 use super::Generator;
 use crate::error::{Error, Result};
 use crate::graph::lower::Value;
-use crate::op::Kernel;
+use crate::op::{Field, Kernel};
 use crate::plan::Storage;
 use crate::plan::recording::Resource;
 use crate::shader::source;
 use std::collections::HashMap;
+
+/// The expression for a kernel's uniforms: the block's member, or, where some are choices, one with these as numbers.
+fn uniforms(kernel: &Kernel, struct_name: &str, member: &str) -> String {
+    if !kernel.fields.iter().any(|field| field.choice) {
+        return member.into();
+    }
+    let value = |(field, choice): (&Field, Option<u32>)| match choice {
+        Some(choice) => format!("{choice}u"),
+        None => format!("{member}.{}", field.name),
+    };
+    let values: Vec<String> = kernel.fields_and_choices().map(value).collect();
+    format!("{struct_name}({})", values.join(", "))
+}
 
 impl Generator<'_> {
     /// Makes sure that a kernel's function is in the module and returns an expression that calls it.
@@ -55,7 +68,7 @@ impl Generator<'_> {
             let argument = if let Some((_, argument)) = given.iter().find(|(name, _)| *name == parameter) {
                 argument.clone()
             } else if parameter == "u" && !kernel.foreign {
-                format!("uniforms.u_{id}")
+                uniforms(kernel, &struct_name, &format!("uniforms.u_{id}"))
             } else if parameter == "at" {
                 format!("vec2f({at}) + 0.5")
             } else if parameter == "extent" {
