@@ -414,6 +414,10 @@ impl<'r> Compiler<'r> {
         let own = match &operation.action {
             // Several rows at once share the loads of the rows that they have in common.
             Action::Correlate { taps, .. } if taps.height > 1 => Extent { width: 192, height: 8 },
+            // Rows of a larger input, kept for higher cells, would not stay in the cache.
+            Action::Resample { axis: Axis::Vertical, reader, .. } if reader.extent.height > operation.extent.height => {
+                Extent { height: 8, ..resample::ROW_CELL }
+            }
             Action::Resample { axis: Axis::Vertical, .. } | Action::SourceRows { .. } => resample::ROW_CELL,
             // As many rows as are interleaved: see `steps::resample`.
             Action::Resample { axis: Axis::Horizontal, .. } => Extent { width: 128, height: resample::LANES as u32 },
