@@ -509,7 +509,11 @@ impl Program {
     {
         let compiled = self.current();
         let wanted = &compiled.graph.inputs;
-        for (name, _) in inputs {
+        for (index, (name, _)) in inputs.iter().enumerate() {
+            if inputs.iter().take(index).any(|(before, _)| before == name) {
+                let (expected, found) = ("one picture".into(), "several".into());
+                return Err(Error::Mismatch { input: name.to_string(), expected, found });
+            }
             if !self.inputs.iter().any(|(known, _)| known == name) {
                 let suggestion = nearest(name, self.inputs.iter().map(|(name, _)| name.as_str()));
                 return Err(Error::UnknownName { what: "input", name: name.to_string(), suggestion });

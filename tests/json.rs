@@ -230,7 +230,7 @@ fn mistakes_in_the_graph_name_the_node() {
     );
     assert_refused(
         &with_nodes(r#"{"name": "a", "operator": "exposure"}"#),
-        "node 'a': exposure: reads 1 pictures, given 0",
+        "node 'a': exposure: reads 1 picture, given 0",
     );
     assert_refused(
         &with_nodes(r#"{"name": "a", "operator": "invert", "inputs": ["im"]}"#),

@@ -99,7 +99,11 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
         };
         let mut path = folder.join(name);
         if let Some(extension) = extension {
-            path.set_extension(extension.trim_start_matches('.'));
+            let extension = extension.trim_start_matches('.');
+            if extension.contains(std::path::is_separator) {
+                return Err(Failure::Usage(format!("--extension: '{extension}' is a path, not an extension")));
+            }
+            path.set_extension(extension);
         }
         let target = match Target::new(&path) {
             Ok(target) => target,

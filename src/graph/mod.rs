@@ -100,7 +100,8 @@ impl NodeContent {
             return Ok(());
         }
         let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let message = format!("reads {expected} pictures, given {count}");
+        let noun = if most == 1 { "picture" } else { "pictures" };
+        let message = format!("reads {expected} {noun}, given {count}");
         Err(Error::BadInput { operator: self.operator_name().into(), message })
     }
 }
@@ -414,7 +415,10 @@ impl GraphData {
         let unknown = || Error::UnknownName { what: "node", name: handle.parameter.clone(), suggestion: None };
         let node = self.nodes.get_mut(handle.node).ok_or_else(unknown)?;
         match &mut node.content {
-            NodeContent::Input => Err(unknown()),
+            NodeContent::Input => {
+                let (operator, name) = (node.name.clone(), handle.parameter.clone());
+                Err(Error::UnknownParameter { operator, name, suggestion: None })
+            }
             NodeContent::Operator { operator, arguments } => arguments.set(operator.name, &handle.parameter, argument),
             NodeContent::Custom { operator, values } => {
                 let index = operator.parameter_index(&handle.parameter)?;

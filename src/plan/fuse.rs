@@ -59,6 +59,21 @@ pub(super) enum Reach {
     Elsewhere,
 }
 
+/// What it takes to evaluate a value at any pixel in the pass that reads it.
+#[derive(Debug, Clone, Copy)]
+struct Evaluation {
+    /// Whether no neighbourhood is read on the way.
+    pointwise: bool,
+    /// What a remap reads elsewhere costs so many cheap operators.
+    elsewhere: f64,
+    /// Steps that read elsewhere, one within the other.
+    nesting: u32,
+}
+
+/// Steps that read elsewhere in one pass, one within the other. Each is a function that calls the next, in shaders and on the
+/// CPU's stack; a texture costs nothing beside so many.
+const MOST_NESTED: u32 = 32;
+
 struct Planner<'a> {
     graph: &'a Lowered,
     options: &'a Options,
@@ -106,22 +121,38 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the value can be evaluated at any pixel without reading a neighbourhood.
-    fn is_pointwise(&self, value: Value) -> bool {
-        if self.is_leaf(value) {
-            return true;
+    /// What it takes to evaluate each value at any pixel, with what is stored now.
+    fn evaluations(&self) -> Vec<Evaluation> {
+        let mut known = Vec::with_capacity(self.graph.nodes.len());
+        for value in self.values() {
+            let evaluation = self.evaluation(value, &known);
+            known.push(evaluation);
         }
-        let node = self.graph.node(value);
-        match &node.step {
-            Step::Generate(_) | Step::Point(_) | Step::Composite(_) | Step::Remap { .. } => {
-                node.inputs.iter().all(|input| self.is_pointwise(*input))
-            }
-            _ => false,
-        }
+        known
     }
 
-    /// Cost of evaluating a pointwise value at one pixel, each step counted once.
-    fn pointwise_cost(&self, value: Value) -> f64 {
+    /// The same of one value, from those of the values before it.
+    fn evaluation(&self, value: Value, known: &[Evaluation]) -> Evaluation {
+        if self.is_leaf(value) {
+            return Evaluation { pointwise: true, elsewhere: 0.0, nesting: 0 };
+        }
+        let node = self.graph.node(value);
+        let kind = matches!(node.step, Step::Generate(_) | Step::Point(_) | Step::Composite(_) | Step::Remap { .. });
+        // Inputs stand before the values that read them.
+        let inputs = node.inputs.iter().filter(|input| !self.is_leaf(**input)).map(|input| &known[input.0]);
+        let pointwise = kind && inputs.clone().all(|input| input.pointwise);
+        let deepest = inputs.clone().map(|input| input.nesting).max().unwrap_or(0);
+        let nesting = deepest + u32::from(reads_elsewhere(&node.step));
+        let elsewhere = match (&node.step, node.inputs.first()) {
+            (Step::Remap { .. }, Some(input)) => self.cost(*input, known),
+            _ => 0.0,
+        };
+        Evaluation { pointwise, elsewhere, nesting }
+    }
+
+    /// Cost of evaluating a pointwise value at one pixel, in cheap operators: each step at that pixel once, and what these
+    /// read elsewhere as often as they do.
+    fn cost(&self, value: Value, known: &[Evaluation]) -> f64 {
         let mut seen = BTreeSet::new();
         let mut open = vec![value];
         let mut cost = 0.0;
@@ -131,46 +162,60 @@ impl Planner<'_> {
             }
             let node = self.graph.node(value);
             cost += cost::own_cost(&node.step);
-            open.extend(node.inputs.iter().copied());
+            match (&node.step, known.get(value.0)) {
+                (Step::Remap { .. }, Some(known)) => cost += known.elsewhere,
+                _ => open.extend(node.inputs.iter().copied()),
+            }
         }
         cost
     }
 
     /// Decides for the input of each neighbourhood: evaluate at each read, or store.
     fn store_costly_inputs(&mut self) {
-        for input in self.values() {
+        let mut consumers: Vec<Vec<Value>> = vec![Vec::new(); self.graph.nodes.len()];
+        for consumer in self.values() {
+            let node = self.graph.node(consumer);
+            if let Some(input) = node.inputs.first().filter(|_| reads_elsewhere(&node.step)) {
+                consumers[input.0].push(consumer); // an input is a value of the graph
+            }
+        }
+        let mut known: Vec<Evaluation> = Vec::with_capacity(self.graph.nodes.len());
+        for (input, consumers) in self.values().zip(consumers) {
+            let evaluation = self.evaluation(input, &known);
+            known.push(evaluation);
             if self.is_leaf(input) || self.graph.node(input).shape.is_buffer() {
                 continue;
             }
-            let consumers: Vec<Value> = self
-                .values()
-                .filter(|consumer| {
-                    let node = self.graph.node(*consumer);
-                    node.inputs.first() == Some(&input) && reads_elsewhere(&node.step)
-                })
-                .collect();
             let Some(consumer) = consumers.first().copied() else { continue };
-            let refusal = if !self.is_pointwise(input) {
-                Some(format!(
-                    "{} reads other pixels of a value that itself reads a neighbourhood, which would be computed again \
-                     for each of them",
-                    self.label(consumer)
-                ))
-            } else {
-                let windows: Vec<Value> = consumers
-                    .iter()
-                    .copied()
-                    .filter(|consumer| !matches!(self.graph.node(*consumer).step, Step::Remap { .. }))
-                    .collect();
-                let verdict = cost::judge(self.graph, &windows, input, self.pointwise_cost(input));
-                (!windows.is_empty() && !verdict.recompute).then_some(verdict.reason)
-            };
-            if let Some(reason) = refusal {
-                let (from, to) = (self.label(input), self.label(consumer));
-                self.refusals.push(Refusal { producer: from, consumer: to, reason: reason.clone() });
-                self.store(input, reason);
-            }
+            let Some(reason) = self.refusal(input, &known, &consumers) else { continue };
+            let (from, to) = (self.label(input), self.label(consumer));
+            self.refusals.push(Refusal { producer: from, consumer: to, reason: reason.clone() });
+            self.store(input, reason);
         }
+    }
+
+    /// Why a value is not evaluated at each read of those that read it elsewhere.
+    fn refusal(&self, input: Value, known: &[Evaluation], consumers: &[Value]) -> Option<String> {
+        let evaluation = known.get(input.0)?;
+        let first = consumers.first().map(|consumer| self.label(*consumer)).unwrap_or_default();
+        if !evaluation.pointwise {
+            return Some(format!(
+                "{first} reads other pixels of a value that itself reads a neighbourhood, which would be computed again \
+                 for each of them"
+            ));
+        }
+        if evaluation.nesting >= MOST_NESTED {
+            return Some(format!(
+                "{first} would be nested in one pass as the last of more than {MOST_NESTED} such steps"
+            ));
+        }
+        // One that reads each pixel once evaluates it no more often than a texture would.
+        let is_remap = |consumer: &Value| matches!(self.graph.node(*consumer).step, Step::Remap { .. });
+        if matches!(consumers, [only] if is_remap(only)) {
+            return None;
+        }
+        let verdict = cost::judge(self.graph, consumers, input, self.cost(input, known));
+        (!verdict.recompute).then_some(verdict.reason)
     }
 
     /// What a root's pass evaluates and reads.
@@ -288,12 +333,19 @@ impl Planner<'_> {
         if !self.options.fuse {
             return false;
         }
-        let shared = self.values().rev().find(|value| {
-            let users = passes.iter().filter(|pass| pass.inline.contains(value)).count();
-            users > 1
-                && !self.is_leaf(*value)
-                && (!self.is_pointwise(*value) || self.pointwise_cost(*value) > cost::TEXTURE_PASS)
-        });
+        let mut users = vec![0_usize; self.graph.nodes.len()];
+        for value in passes.iter().flat_map(|pass| &pass.inline) {
+            users[value.0] += 1; // a value of the graph
+        }
+        if users.iter().all(|users| *users < 2) {
+            return false;
+        }
+        let evaluations = self.evaluations();
+        let costly = |value: &Value| {
+            let evaluation = &evaluations[value.0]; // one for each value
+            !evaluation.pointwise || self.cost(*value, &evaluations) > cost::TEXTURE_PASS
+        };
+        let shared = self.values().rev().find(|value| users[value.0] > 1 && !self.is_leaf(*value) && costly(value));
         let Some(value) = shared else { return false };
         let users: Vec<String> =
             passes.iter().filter(|pass| pass.inline.contains(&value)).map(|pass| self.pass_label(pass)).collect();

@@ -100,6 +100,45 @@ fn points_before_an_area_are_recomputed_when_cheap_and_stored_when_dear() {
     assert!(reasons.contains("evaluating it costs") && reasons.contains("texture"), "{reasons}");
 }
 
+/// Steps that each read one other pixel are nested in one pass, but not without end: shaders and stacks have an end.
+#[test]
+fn a_long_chain_of_remaps_is_cut() {
+    let plan = chain(|mut node| {
+        for _ in 0..1000 {
+            node = node.apply("flip", &[]).invert();
+        }
+        node
+    });
+    assert_eq!(plan.passes.len(), 1000_usize.div_ceil(32), "{}", plan.report);
+    assert!(refusal_reasons(&plan.report).contains("nested"), "{}", plan.report);
+}
+
+/// What is read at two other pixels is evaluated twice; in a chain of such, once stored, not two to the power of its length.
+#[test]
+fn a_chain_of_remaps_in_pairs_is_stored_in_time() {
+    for length in [10, 200] {
+        let plan = chain(|mut node| {
+            for _ in 0..length {
+                let other = node.apply("rotate90", &[("turns", 2.into())]);
+                node = node.apply("flip", &[]).blend(&other, "multiply", 0.5);
+            }
+            node
+        });
+        // Each level doubles what the one before costs, about ten operators: a texture is cheaper after a few.
+        assert!(plan.passes.len() > length / 4 && plan.passes.len() < length, "{}", plan.report);
+        assert!(refusal_reasons(&plan.report).contains("evaluating it costs"), "{}", plan.report);
+    }
+    // The same pixel read twice is no such thing, however long the chain.
+    let plan = chain(|mut node| {
+        for _ in 0..30 {
+            node = node.apply("flip", &[]);
+            node = node.blend(&node.invert(), "multiply", 0.5);
+        }
+        node
+    });
+    assert_eq!(plan.passes.len(), 1, "{}", plan.report);
+}
+
 #[test]
 fn unsharp_after_a_colour_chain_takes_no_more_passes_than_its_blur() {
     for sigma in [1.0, 2.0, 3.0] {
