@@ -129,6 +129,7 @@ pub fn lower(graph: &GraphData, inputs: &[(&str, Description)]) -> Result<Lowere
                     .map(|(_, description)| *description)
                     .ok_or_else(|| Error::BadGraph(format!("input '{}' is not connected", node.name)))?;
                 description.check()?;
+                builder.check_extent(extent_of(&description))?;
                 described.push((node.name.clone(), description));
                 builder.source(described.len() - 1, &description)
             }
@@ -301,7 +302,7 @@ impl Builder {
                 return Err(Error::BadInput { operator: self.label.clone(), message });
             }
             if side > EXTENT_LIMIT {
-                let what = format!("{}: size of the result in pixels", self.label);
+                let what = format!("{}: width or height in pixels", self.label);
                 return Err(Error::Limit { what, found: side.into(), limit: EXTENT_LIMIT.into() });
             }
         }

@@ -179,11 +179,16 @@ impl Planner<'_> {
                 consumers[input.0].push(consumer); // an input is a value of the graph
             }
         }
+        let shared = self.shared_with_a_reduction();
         let mut known: Vec<Evaluation> = Vec::with_capacity(self.graph.nodes.len());
         for (input, consumers) in self.values().zip(consumers) {
             let evaluation = self.evaluation(input, &known);
             known.push(evaluation);
             if self.is_leaf(input) || self.graph.node(input).shape.is_buffer() {
+                continue;
+            }
+            if shared.contains(&input) && self.cost(input, &known) > cost::TEXTURE_PASS {
+                self.store(input, "a reduction and another pass read it, and it is costly to make twice".into());
                 continue;
             }
             let Some(consumer) = consumers.first().copied() else { continue };
@@ -192,6 +197,17 @@ impl Planner<'_> {
             self.refusals.push(Refusal { producer: from, consumer: to, reason: reason.clone() });
             self.store(input, reason);
         }
+    }
+
+    /// Values that a reduction reads, which is always a pass of its own, and something else as well.
+    fn shared_with_a_reduction(&self) -> BTreeSet<Value> {
+        let (mut reduced, mut used) = (BTreeSet::new(), BTreeSet::new());
+        for node in &self.graph.nodes {
+            let readers = if node.step.kind() == StepKind::Reduce { &mut reduced } else { &mut used };
+            readers.extend(node.inputs.iter().copied());
+        }
+        used.extend(self.graph.outputs.iter().map(|output| output.value));
+        reduced.intersection(&used).copied().collect()
     }
 
     /// Why a value is not evaluated at each read of those that read it elsewhere.

@@ -139,6 +139,19 @@ fn a_chain_of_remaps_in_pairs_is_stored_in_time() {
     assert_eq!(plan.passes.len(), 1, "{}", plan.report);
 }
 
+/// A reduction and the step that uses it read the same value: evaluated by both while that is cheap, then stored.
+#[test]
+fn a_chain_of_reductions_stores_what_has_become_dear() {
+    let plan = chain(|mut node| {
+        for _ in 0..300 {
+            node = node.apply("equalize", &[]);
+        }
+        node
+    });
+    let stored = plan.report.textures.iter().filter(|texture| texture.reason.contains("costly to make twice")).count();
+    assert!((10..150).contains(&stored), "{stored} textures");
+}
+
 #[test]
 fn unsharp_after_a_colour_chain_takes_no_more_passes_than_its_blur() {
     for sigma in [1.0, 2.0, 3.0] {
