@@ -191,7 +191,7 @@ impl Block {
     }
 
     /// Completes the rows of `slot`: copies what can be copied from the first run, and fills in the constant. The caller
-    /// has evaluated the first run and those that [`Block::is_copy`] denies.
+    /// has evaluated the first run and those that [`is_copy`] denies.
     pub fn complete(&mut self, plan: &BlockPlan, slot: usize) {
         if let [Run { origin: Origin::Forward(_), .. }] = self.runs.as_slice() {
             return; // all columns lie inside
