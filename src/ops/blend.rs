@@ -10,8 +10,9 @@
 use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
-use crate::op::{Choice, 
-    Arguments, Builder, Composite, Field, Group, Input, Operator, Parameter, Position, Rgba, Shader, Value, kernel,
+use crate::op::{
+    Arguments, Builder, Choice, Composite, Field, Group, Input, Operator, Parameter, Position, Rgba, Shader, Value,
+    kernel,
 };
 use std::sync::Arc;
 
@@ -337,7 +338,9 @@ mod tests {
         opaque::<14>(b, [0.5; 3]).into_iter().for_each(|value| close(value, luminosity(b)));
         opaque::<13>([0.4; 3], s).into_iter().for_each(|value| close(value, 0.4));
         // Rounding errors are not a hue.
-        opaque::<12>(b, [0.5, 0.5 + 1e-7, 0.5]).into_iter().for_each(|value| assert!((value - luminosity(b)).abs() < 2e-3));
+        opaque::<12>(b, [0.5, 0.5 + 1e-7, 0.5])
+            .into_iter()
+            .for_each(|value| assert!((value - luminosity(b)).abs() < 2e-3));
         // Clipped: luminosity 0.95 with the hue of blue.
         let clipped = opaque::<15>([0.0, 0.0, 1.0], [0.95; 3]);
         close(luminosity(clipped), 0.95);

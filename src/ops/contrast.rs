@@ -12,9 +12,8 @@ pub static OPERATOR: Operator = Operator {
     details: "(value - 0.5) * amount + 0.5, on values as stored, as the W3C filter effect `contrast`. Meant for encoded \
               values: in linear light 0.5 is a light grey. Nothing is clamped before the picture is packed.",
     inputs: IMAGE,
-    parameters: &[
-        Parameter::float("amount", 0.0, 20.0, 1.0, "").help("1 changes nothing, 0 gives plain grey, above 1 more contrast")
-    ],
+    parameters: &[Parameter::float("amount", 0.0, 20.0, 1.0, "")
+        .help("1 changes nothing, 0 gives plain grey, above 1 more contrast")],
     lower: |builder: &mut Builder, arguments: &Arguments, inputs: &[Value]| {
         Ok(builder.point(inputs[0], Contrast { amount: arguments.float("amount") }))
     },

@@ -79,12 +79,12 @@ impl Curves {
         }
         let (start, range) = (first[0], last[0] - first[0]);
         let slopes = slopes(&points);
-        let mut values: Vec<f32> =
-            (0..=PARTS).map(|part| evaluate(&points, &slopes, start + range * f64::from(part) / f64::from(PARTS)) as f32).collect();
+        let mut values: Vec<f32> = (0..=PARTS)
+            .map(|part| evaluate(&points, &slopes, start + range * f64::from(part) / f64::from(PARTS)) as f32)
+            .collect();
         values.push(last[1] as f32);
         // Each entry holds a sample and the way to the next, so that one load serves a lookup.
-        let samples: Arc<[[f32; 4]]> =
-            values.windows(2).map(|pair| [pair[0], pair[1] - pair[0], 0.0, 0.0]).collect(); // windows of two
+        let samples: Arc<[[f32; 4]]> = values.windows(2).map(|pair| [pair[0], pair[1] - pair[0], 0.0, 0.0]).collect(); // windows of two
         Ok(Curves { channels, start: start as f32, scale: (f64::from(PARTS) / range) as f32, samples })
     }
 
@@ -113,7 +113,8 @@ impl Point for Curves {
 
 /// The slope at each point.
 fn slopes(points: &[[f64; 2]]) -> Vec<f64> {
-    let chords: Vec<f64> = points.windows(2).map(|pair| (pair[1][1] - pair[0][1]) / (pair[1][0] - pair[0][0])).collect();
+    let chords: Vec<f64> =
+        points.windows(2).map(|pair| (pair[1][1] - pair[0][1]) / (pair[1][0] - pair[0][0])).collect();
     let (Some(first), Some(last)) = (chords.first(), chords.last()) else { return vec![0.0; points.len()] };
     let mut slopes = vec![*first];
     // Flat at an extremum, else the mean of the chords on both sides.
@@ -143,9 +144,7 @@ fn evaluate(points: &[[f64; 2]], slopes: &[f64], x: f64) -> f64 {
     let width = x1 - x0;
     let t = ((x - x0) / width).clamp(0.0, 1.0);
     let (t2, t3) = (t * t, t * t * t);
-    y0 * (2.0 * t3 - 3.0 * t2 + 1.0)
-        + y1 * (3.0 * t2 - 2.0 * t3)
-        + width * (m0 * (t3 - 2.0 * t2 + t) + m1 * (t3 - t2))
+    y0 * (2.0 * t3 - 3.0 * t2 + 1.0) + y1 * (3.0 * t2 - 2.0 * t3) + width * (m0 * (t3 - 2.0 * t2 + t) + m1 * (t3 - t2))
 }
 
 impl Node {
@@ -214,7 +213,14 @@ mod tests {
 
     #[test]
     fn bad_points_are_errors() {
-        for points in [&[0.0, 0.0, 1.0][..], &[0.0, 0.0], &[], &[0.5, 0.0, 0.5, 1.0], &[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0, 1e30, 1.0]] {
+        for points in [
+            &[0.0, 0.0, 1.0][..],
+            &[0.0, 0.0],
+            &[],
+            &[0.5, 0.0, 0.5, 1.0],
+            &[1.0, 0.0, 0.0, 1.0],
+            &[0.0, 0.0, 1e30, 1.0],
+        ] {
             assert!(matches!(Curves::new(points, ALL), Err(Error::BadParameter { .. })), "{points:?}");
         }
     }

@@ -6,9 +6,9 @@ use crate::cpu::simd::clamp_to_int;
 use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
-use crate::op::{Choice, 
-    Arguments, Builder, Derive, Field, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba,
-    Shader, Value, kernel,
+use crate::op::{
+    Arguments, Builder, Choice, Derive, Field, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction,
+    Rgba, Shader, Value, kernel,
 };
 use std::sync::Arc;
 

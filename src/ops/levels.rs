@@ -24,7 +24,8 @@ pub static OPERATOR: Operator = Operator {
     lower: |builder: &mut Builder, arguments: &Arguments, inputs: &[Value]| {
         let (in_black, in_white) = (arguments.float("in-black"), arguments.float("in-white"));
         let (out_black, out_white) = (arguments.float("out-black"), arguments.float("out-white"));
-        Ok(builder.point(inputs[0], Levels::new([in_black, in_white], arguments.float("gamma"), [out_black, out_white])))
+        Ok(builder
+            .point(inputs[0], Levels::new([in_black, in_white], arguments.float("gamma"), [out_black, out_white])))
     },
 };
 

@@ -47,7 +47,12 @@ fn lower(builder: &mut Builder, arguments: &Arguments, _: &[Value]) -> Result<Va
     let from = point("linear-gradient", "from", arguments)?;
     let to = point("linear-gradient", "to", arguments)?;
     let (channels, alpha) = solid::kind(&[start, end], AlphaMode::Premultiplied);
-    builder.generate(extent, channels, alpha, LinearGradient::new(size, from, to, premultiplied(start), premultiplied(end)))
+    builder.generate(
+        extent,
+        channels,
+        alpha,
+        LinearGradient::new(size, from, to, premultiplied(start), premultiplied(end)),
+    )
 }
 
 /// A point given by two fractions.

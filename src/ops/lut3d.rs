@@ -6,9 +6,9 @@ use crate::cpu::simd::clamp_to_int;
 use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::maths;
-use crate::op::{Choice, 
-    Arguments, Builder, Channels, FileContent, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Rgba, Value,
-    kernel,
+use crate::op::{
+    Arguments, Builder, Channels, Choice, FileContent, Group, IMAGE, Kernel, Operator, Parameter, Point, Position,
+    Rgba, Value, kernel,
 };
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
@@ -111,7 +111,8 @@ fn cached(file: &FileContent) -> Result<Cube> {
 /// # Errors
 /// [`Error::Decode`] with the line.
 pub fn parse(path: &str, bytes: &[u8]) -> Result<Cube> {
-    let fail = |line: usize, message: String| Error::Decode { what: path.into(), message: format!("line {line}: {message}") };
+    let fail =
+        |line: usize, message: String| Error::Decode { what: path.into(), message: format!("line {line}: {message}") };
     // Size, and whether the table is one-dimensional.
     let mut size: Option<(usize, bool)> = None;
     let (mut low, mut high) = ([0.0f32; 3], [1.0f32; 3]);
@@ -135,7 +136,8 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Cube> {
             if entries.len() == wanted {
                 return Err(fail(line, format!("more entries than the {wanted} that the size calls for")));
             }
-            let [red, green, blue] = numbers(std::iter::once(word).chain(words)).map_err(|message| fail(line, message))?;
+            let [red, green, blue] =
+                numbers(std::iter::once(word).chain(words)).map_err(|message| fail(line, message))?;
             entries.push([red, green, blue, 0.0]);
             continue;
         }
@@ -261,7 +263,8 @@ impl Lut3d {
         let low = if blue < pair_low { blue } else { pair_low };
         let rest = if blue < pair_high { blue } else { pair_high };
         let middle = if rest > pair_low { rest } else { pair_low };
-        let corners = [self.entry(base), self.entry(base + first), self.entry(base + far - last), self.entry(base + far)];
+        let corners =
+            [self.entry(base), self.entry(base + first), self.entry(base + far - last), self.entry(base + far)];
         let weights = [1.0 - high, high - middle, middle - low, low];
         weighted(corners, weights)
     }
@@ -290,7 +293,8 @@ fn lerp(first: [f32; 3], second: [f32; 3], weight: f32) -> [f32; 3] {
 impl Point for Lut3d {
     #[inline(always)]
     fn pixel(&self, [r, g, b, a]: Rgba, _: Position) -> Rgba {
-        let ((red, red_part), (green, green_part), (blue, blue_part)) = (self.place(r, 0), self.place(g, 1), self.place(b, 2));
+        let ((red, red_part), (green, green_part), (blue, blue_part)) =
+            (self.place(r, 0), self.place(g, 1), self.place(b, 2));
         let parts = [red_part, green_part, blue_part];
         let found = if self.method.0 == CURVES {
             let channel = |index: u32, axis: usize| lerp(self.entry(index), self.entry(index + 1), parts[axis])[axis];
@@ -321,7 +325,8 @@ mod tests {
     use crate::color::testing::{SAMPLES, assert_near, run};
 
     fn text(size: usize, map: impl Fn([f32; 3]) -> [f32; 3]) -> String {
-        let mut text = format!("TITLE \"a # b\"\n# remark\n\nLUT_3D_SIZE {size}\r\nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 1 1 1\n");
+        let mut text =
+            format!("TITLE \"a # b\"\n# remark\n\nLUT_3D_SIZE {size}\r\nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 1 1 1\n");
         for index in 0..size * size * size {
             let at = |part: usize| (part % size) as f32 / (size - 1) as f32;
             let [r, g, b] = map([at(index), at(index / size), at(index / size / size)]);

@@ -20,7 +20,8 @@ pub static OPERATOR: Operator = Operator {
     inputs: &[],
     parameters: &[
         Parameter::floats("center", 2, 2, &[0.5, 0.5]).help("The centre: x, y in fractions"),
-        Parameter::float("radius", 0.0, 1000.0, 0.5, "").help("Where the end colour begins, in fractions of the shorter side"),
+        Parameter::float("radius", 0.0, 1000.0, 0.5, "")
+            .help("Where the end colour begins, in fractions of the shorter side"),
         Parameter::color("start", [1.0, 1.0, 1.0, 1.0]).help("Colour at the centre"),
         Parameter::color("end", [0.0, 0.0, 0.0, 1.0]).help("Colour at the radius"),
         WIDTH,
@@ -43,8 +44,7 @@ fn lower(builder: &mut Builder, arguments: &Arguments, _: &[Value]) -> Result<Va
     let size = [f64::from(extent.width), f64::from(extent.height)];
     let center = point("radial-gradient", "center", arguments)?;
     let (channels, alpha) = solid::kind(&[start, end], AlphaMode::Premultiplied);
-    let kernel =
-        RadialGradient::new(size, center, arguments.float("radius"), premultiplied(start), premultiplied(end));
+    let kernel = RadialGradient::new(size, center, arguments.float("radius"), premultiplied(start), premultiplied(end));
     builder.generate(extent, channels, alpha, kernel)
 }
 

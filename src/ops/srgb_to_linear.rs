@@ -43,7 +43,11 @@ mod tests {
     fn as_the_standard() {
         let found = run(&SrgbToLinear {}, [0.0, 0.5, 1.0, 0.5]);
         assert_near(found, [0.0, 0.214_041_14, 1.0, 0.5], 3e-7);
-        assert_near(run(&SrgbToLinear {}, [0.04, -0.04, -0.5, 1.0]), [0.003_095_975, -0.003_095_975, -0.214_041_14, 1.0], 3e-7);
+        assert_near(
+            run(&SrgbToLinear {}, [0.04, -0.04, -0.5, 1.0]),
+            [0.003_095_975, -0.003_095_975, -0.214_041_14, 1.0],
+            3e-7,
+        );
     }
 
     #[test]
