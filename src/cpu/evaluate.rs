@@ -49,7 +49,7 @@ pub(super) struct Memory {
     pub block: Block,
     lists: Lists,
     coordinates: warp::Coordinates,
-    scratch: resample::Scratch,
+    pub scratch: resample::Scratch,
 }
 
 impl Memory {
@@ -248,7 +248,12 @@ fn run(
             resample::run(&mut fetcher, *axis, table, reader, cell, layout, &mut out.target(cell), scratch);
         }
         Action::SourceRows { source, table } => {
-            resample::source_rows(source, table, cell, layout, &mut out.target(cell), scratch);
+            let mut target = out.target(cell);
+            resample::source_rows(source, table, cell, scratch, |row, samples| {
+                for channel in layout.channels() {
+                    packed::separate(source, samples, channel, target.row(channel, row));
+                }
+            });
         }
     }
 }

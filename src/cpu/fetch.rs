@@ -6,6 +6,7 @@ use super::evaluate::{Cell, Memory, evaluate};
 use super::packed;
 use super::picture::View;
 use super::program::{Action, BlockPlan, Operation, Reader, Stage};
+use super::steps::resample;
 use std::ops::Range;
 
 /// Gives steps their rows.
@@ -113,6 +114,20 @@ fn fill_rows(
                     packed::unpack_planes(picture, source.start, row.row, *layout, planes);
                 }
             }
+            ([Operation { action: Action::SourceRows { source: picture, table }, layout, .. }], Some(memory))
+                if *layout == plan.layout =>
+            {
+                // The same for sums of its rows: there are as many as rows, and the run lies within the row.
+                let Memory { block, scratch, .. } = memory;
+                for cell in cells(stage, rows, &source) {
+                    let columns = run.at + (cell.x - source.start) as usize..;
+                    resample::source_rows(picture, table, cell, scratch, |row, samples| {
+                        for (channel, plane) in layout.channels().zip(block.rows_mut(rows[row].slot)) {
+                            packed::separate(picture, samples, channel, &mut plane[columns.clone()]);
+                        }
+                    });
+                }
+            }
             _ => evaluate_columns(stage, stages, memories, index, plan, rows, source, run.at),
         }
         if let (Origin::Backward(_) | Origin::Repeat(_), Some(memory)) = (run.origin, memories.last_mut()) {
@@ -136,13 +151,11 @@ fn evaluate_columns(
     columns: Range<u32>,
     at: usize,
 ) {
-    let (Some(result), Some(first)) = (stage.results.first(), rows.first()) else { return };
-    for x in columns.clone().step_by(stage.cell.width.max(1) as usize) {
-        let width = (columns.end - x).min(stage.cell.width);
-        let cell = Cell { x, y: first.row, width, height: rows.len() as u32 };
+    let Some(result) = stage.results.first() else { return };
+    for cell in cells(stage, rows, &columns) {
         evaluate(stages, memories, index, cell, columns.clone());
         let Some(Memory { slots, block, .. }) = memories.last_mut() else { return };
-        let (to, width) = (at + (x - columns.start) as usize, width as usize);
+        let (to, width) = (at + (cell.x - columns.start) as usize, cell.width as usize);
         for (number, row) in rows.iter().enumerate() {
             let planes = slots.planes(result.slot, result.layout, number * width, width);
             let channels = [planes.r, planes.g, planes.b, planes.a];
@@ -152,4 +165,11 @@ fn evaluate_columns(
             }
         }
     }
+}
+
+/// The cells that cover these columns of neighbouring rows.
+fn cells(stage: &Stage<'_>, rows: &[Missing], columns: &Range<u32>) -> impl Iterator<Item = Cell> {
+    let (y, height, end, most) =
+        (rows.first().map_or(0, |row| row.row), rows.len() as u32, columns.end, stage.cell.width.max(1));
+    columns.clone().step_by(most as usize).map(move |x| Cell { x, y, width: (end - x).min(most), height })
 }

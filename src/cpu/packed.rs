@@ -3,7 +3,6 @@
 use super::pack::{pack_row, read_samples, separate_channel, unpack_row};
 use super::picture::{ALPHA, Layout};
 use super::simd::prefetch;
-use super::steps::Target;
 use crate::image::{ImageView, PixelFormat};
 use crate::op::{Planes, PlanesMut};
 use std::ops::Range;
@@ -42,11 +41,9 @@ pub(super) fn samples(source: &ImageView<'_>, x: u32, y: u32, out: &mut [f32]) {
     read_samples(source.format(), source.row(y), x as usize, out);
 }
 
-/// Takes such samples, of pixels with so many channels, apart into a row of a step's target.
-pub(super) fn separate(channels: usize, samples: &[f32], layout: Layout, target: &mut Target<'_>, row: usize) {
-    for channel in layout.channels() {
-        separate_channel(samples, channels, channel, target.row(channel, row));
-    }
+/// One channel of samples that lie as those of a source do.
+pub(super) fn separate(source: &ImageView<'_>, samples: &[f32], channel: usize, out: &mut [f32]) {
+    separate_channel(samples, source.format().channels() as usize, channel, out);
 }
 
 /// Packs pixels of a layout.

@@ -17,8 +17,8 @@ pub fn compare(photo: &Image) -> Result<()> {
     let rgba = photo.converted(cyanotype::PixelFormat::Rgba8).tight_bytes().into_owned();
     let measure = |name: &str, filter: &mut dyn FnMut()| -> Result<()> {
         let ours = compile(&context, name, &Options::default())?;
-        let (a, b) = pair(|| run(&ours, photo), filter);
-        report(name, a, b);
+        let times = pair(|| run(&ours, photo), filter);
+        report(name, times);
         Ok(())
     };
     macro_rules! against {

@@ -1,4 +1,5 @@
-//! Cyanotype beside its peers on a picture of 4000x3000 RGB8, both sides in turn in one run; medians and their ratios.
+//! Cyanotype beside its peers on a picture of 4000x3000 RGB8, both sides in turn in one run: the median of each, and of the
+//! ratios of the turns, because a machine's speed drifts less within a turn than over a run.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml [-- cpu|gpu|filtrate]`, with `CYANOTYPE_BACKEND=vulkan` for
 //! the parts that need a device. Figures are wall time; ratios carry over between machines better than they do.
@@ -11,8 +12,10 @@ use std::time::Instant;
 const WIDTH: u32 = 4000;
 const HEIGHT: u32 = 3000;
 
-/// Turns of each comparison after one that is not counted.
+/// Turns of each comparison after one that is not counted: so many, and more until so many milliseconds have been measured.
+/// Other programs slow a machine down for seconds, one core or all.
 const TURNS: usize = 7;
+const MEASURED: f64 = 8_000.0;
 
 fn main() -> Result<()> {
     let wanted = std::env::args().nth(1).unwrap_or_default();
@@ -43,8 +46,15 @@ fn photo() -> Image {
     Image::new(Description::new(WIDTH, HEIGHT, PixelFormat::Rgb8), bytes).expect("as many bytes as pixels")
 }
 
-/// Median milliseconds of two sides that take turns.
-pub fn pair(mut first: impl FnMut(), mut second: impl FnMut()) -> (f64, f64) {
+/// What two sides that took turns have to show: median milliseconds, and how many times faster the first is.
+pub struct Pair {
+    first: f64,
+    second: f64,
+    ratio: f64,
+}
+
+/// Times two sides that take turns.
+pub fn pair(mut first: impl FnMut(), mut second: impl FnMut()) -> Pair {
     let time = |work: &mut dyn FnMut()| {
         let start = Instant::now();
         work();
@@ -54,16 +64,18 @@ pub fn pair(mut first: impl FnMut(), mut second: impl FnMut()) -> (f64, f64) {
 }
 
 /// The same for sides that say themselves how many milliseconds they took.
-fn pair_of(mut first: impl FnMut() -> f64, mut second: impl FnMut() -> f64) -> (f64, f64) {
-    let mut samples = (Vec::new(), Vec::new());
-    for turn in 0..=TURNS {
+fn pair_of(mut first: impl FnMut() -> f64, mut second: impl FnMut() -> f64) -> Pair {
+    let (mut firsts, mut seconds, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    (first(), second());
+    let mut measured = 0.0;
+    while ratios.len() < TURNS || measured < MEASURED {
         let (a, b) = (first(), second());
-        if turn > 0 {
-            samples.0.push(a);
-            samples.1.push(b);
-        }
+        measured += a + b;
+        firsts.push(a);
+        seconds.push(b);
+        ratios.push(b / a);
     }
-    (median(samples.0), median(samples.1))
+    Pair { first: median(firsts), second: median(seconds), ratio: median(ratios) }
 }
 
 pub fn median(mut values: Vec<f64>) -> f64 {
@@ -71,9 +83,9 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Prints one line: how many times faster `ours` is.
-pub fn report(what: &str, ours: f64, theirs: f64) {
-    println!("{what:<64} {ours:9.1} ms {theirs:9.1} ms  x{:.2}", theirs / ours);
+/// Prints one line.
+pub fn report(what: &str, Pair { first, second, ratio }: Pair) {
+    println!("{what:<64} {first:9.1} ms {second:9.1} ms  x{ratio:.2}");
 }
 
 pub const MATRIX: [f32; 12] = [0.9, 0.1, 0.0, 0.0, 0.0, 0.9, 0.1, 0.0, 0.1, 0.0, 0.9, 0.0];
@@ -113,7 +125,7 @@ fn cpu_against_image(photo: &Image) -> Result<()> {
     let theirs = image::RgbImage::from_raw(WIDTH, HEIGHT, photo.tight_bytes().into_owned()).expect("the same picture");
     let options = Options::default();
     let chain = compile(&context, "chain", &options)?;
-    let (a, b) = pair(
+    let times = pair(
         || run(&chain, photo),
         || {
             let contrasted = image::imageops::contrast(&theirs, 20.0);
@@ -121,23 +133,23 @@ fn cpu_against_image(photo: &Image) -> Result<()> {
             std::hint::black_box(image::imageops::huerotate(&brightened, 20));
         },
     );
-    report("five operators | contrast + brighten + huerotate", a, b);
+    report("five operators | contrast + brighten + huerotate", times);
     let blur = compile(&context, "gaussian 10", &options)?;
-    let (a, b) = pair(
+    let times = pair(
         || run(&blur, photo),
         || {
             std::hint::black_box(image::imageops::blur(&theirs, 10.0));
         },
     );
-    report("gaussian sigma 10 | blur", a, b);
+    report("gaussian sigma 10 | blur", times);
     let lanczos = compile(&context, "lanczos", &options)?;
-    let (a, b) = pair(
+    let times = pair(
         || run(&lanczos, photo),
         || {
             std::hint::black_box(image::imageops::resize(&theirs, 1280, 960, image::imageops::FilterType::Lanczos3));
         },
     );
-    report("Lanczos3 to 1280x960 | resize", a, b);
+    report("Lanczos3 to 1280x960 | resize", times);
     Ok(())
 }
 
@@ -157,21 +169,21 @@ fn device(photo: &Image) -> Result<()> {
         let results = program.run_with(&[("in", photo)], options).expect("the program runs");
         between_transfers(results.timings().expect("they were asked for"))
     };
-    let (a, b) = pair(|| run(&fused, photo), || run(&unfused, photo));
-    report("five operators, with transfers: fused | unfused", a, b);
-    let (a, b) = pair_of(|| passes(&fused), || passes(&unfused));
-    report("five operators, between the transfers: fused | unfused", a, b);
+    let times = pair(|| run(&fused, photo), || run(&unfused, photo));
+    report("five operators, with transfers: fused | unfused", times);
+    let times = pair_of(|| passes(&fused), || passes(&unfused));
+    report("five operators, between the transfers: fused | unfused", times);
     let one = compile(&context, "one", &Options::default())?;
     let copy = copy_kernel()?;
-    let (a, b) = pair_of(|| passes(&one), || copy(photo));
-    report("between the transfers: one operator | copy kernel of the same bytes", a, b);
+    let times = pair_of(|| passes(&one), || copy(photo));
+    report("between the transfers: one operator | copy kernel of the same bytes", times);
     println!("\nCPU backend | {}", context.description());
     let cpu = Context::cpu();
     for name in ["chain", "gaussian 2", "gaussian 10", "lanczos"] {
         let (on_cpu, on_gpu) =
             (compile(&cpu, name, &Options::default())?, compile(&context, name, &Options::default())?);
-        let (a, b) = pair(|| run(&on_cpu, photo), || run(&on_gpu, photo));
-        report(name, a, b);
+        let times = pair(|| run(&on_cpu, photo), || run(&on_gpu, photo));
+        report(name, times);
     }
     let program = compile(&context, "gaussian 10", &Options::default())?;
     run(&program, photo);
@@ -184,7 +196,8 @@ fn device(photo: &Image) -> Result<()> {
         readback.wait()?;
         frames.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    report("submit | whole frame", median(submits), median(frames));
+    let (first, second) = (median(submits), median(frames));
+    report("submit | whole frame", Pair { first, second, ratio: second / first });
     Ok(())
 }
 

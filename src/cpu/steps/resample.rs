@@ -26,9 +26,16 @@ pub const LANES: usize = 16;
 const SOURCE_ROWS: usize = 8;
 /// Floats that the compiler keeps in registers together: one of AVX2, two of SSE and NEON.
 const WIDTH: usize = 8;
-/// One value of each of the interleaved rows.
-type Lanes = [[f32; WIDTH]; LANES / WIDTH];
-const NO_LANES: Lanes = [[0.0; WIDTH]; LANES / WIDTH];
+/// Bytes that the processor loads together. What is read again and again starts with one: of registers that straddle two
+/// each would cost two loads.
+const CACHE_LINE: usize = 64;
+
+/// One value of each of the interleaved rows: a cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Lanes([[f32; WIDTH]; LANES / WIDTH]);
+
+const NO_LANES: Lanes = Lanes([[0.0; WIDTH]; LANES / WIDTH]);
 
 /// Whether `node` may sum the rows of `input` as they lie: it is a source of the same channels, never read beyond its edges,
 /// and there are no more sums than rows.
@@ -57,6 +64,14 @@ pub struct Scratch {
 fn first<T: Copy>(list: &mut Vec<T>, count: usize, value: T) -> &mut [T] {
     list.resize(list.len().max(count), value);
     &mut list[..count] // just grown to that
+}
+
+/// The same from the start of a cache line on.
+fn first_aligned(list: &mut Vec<f32>, count: usize) -> &mut [f32] {
+    let most = CACHE_LINE / size_of::<f32>() - 1;
+    first(list, count + most, 0.0);
+    let skip = list.as_ptr().align_offset(CACHE_LINE).min(most); // floats are aligned to floats
+    &mut list[skip..skip + count]
 }
 
 /// Fills a cell.
@@ -133,36 +148,36 @@ fn vertical(view: &View<'_>, windows: &Windows<'_>, layout: Layout, target: &mut
     }
 }
 
-/// Along columns of a source, for a node of which [`sums_source_rows`] is true.
+/// Along columns of a source, for a node of which [`sums_source_rows`] is true. Hands each row of the cell to `deliver`, with
+/// its number: samples of all channels, side by side as in the source.
 pub fn source_rows(
     source: &ImageView<'_>,
     table: &ResampleTable<'_>,
     cell: Cell,
-    layout: Layout,
-    target: &mut Target<'_>,
     scratch: &mut Scratch,
+    mut deliver: impl FnMut(usize, &[f32]),
 ) {
     let windows = Windows::new(table, cell.y, cell.height);
-    let channels = source.format().channels() as usize;
-    let samples = target.width * channels;
-    let rows = first(&mut scratch.rows, SOURCE_ROWS * samples, 0.0);
-    let sums = first(&mut scratch.sums, windows.count * samples, 0.0);
+    let samples = cell.width as usize * source.format().channels() as usize;
+    let stride = samples.next_multiple_of(CACHE_LINE / size_of::<f32>());
+    let rows = first_aligned(&mut scratch.rows, SOURCE_ROWS * stride);
+    let sums = first_aligned(&mut scratch.sums, windows.count * stride);
     sums.fill(0.0);
     let columns = cell.x..cell.x + cell.width;
     let end = (windows.reads.end - windows.reads.start) as usize;
     for top in (0..end).step_by(SOURCE_ROWS) {
         let bottom = end.min(top + SOURCE_ROWS);
-        for (row, out) in (top..bottom).zip(rows.chunks_exact_mut(samples)) {
+        for (row, out) in (top..bottom).zip(rows.chunks_exact_mut(stride)) {
             let y = windows.reads.start as u32 + row as u32; // the windows lie inside of the picture
-            packed::samples(source, cell.x, y, out);
+            packed::samples(source, cell.x, y, &mut out[..samples]);
         }
         vectorize(
             #[inline(always)]
             || {
                 // One of the next rows with each sum: asked for all at once they would have to wait for each other.
                 let mut next = windows.reads.start as u32 + bottom as u32;
-                let offsets: [usize; SOURCE_ROWS] = std::array::from_fn(|row| row * samples);
-                for (index, out) in sums.chunks_exact_mut(samples).enumerate() {
+                let offsets: [usize; SOURCE_ROWS] = std::array::from_fn(|row| row * stride);
+                for (index, out) in sums.chunks_exact_mut(stride).enumerate() {
                     let (start, weights) = windows.window(index);
                     let (from, to) = (start.max(top), (start + weights.len()).min(bottom));
                     if from < to {
@@ -174,8 +189,8 @@ pub fn source_rows(
             },
         );
     }
-    for (index, sums) in sums.chunks_exact(samples).enumerate() {
-        packed::separate(channels, sums, layout, target, index);
+    for (index, sums) in sums.chunks_exact(stride).enumerate() {
+        deliver(index, &sums[..samples]);
     }
 }
 
@@ -259,7 +274,7 @@ fn four_sums(source: &[Lanes], windows: [(usize, &[f32]); 4]) -> [Lanes; 4] {
 /// Adds weighted values.
 #[inline(always)]
 fn add_lanes(sums: &mut Lanes, (values, weight): (&Lanes, &f32)) {
-    for (sums, values) in sums.iter_mut().zip(values) {
+    for (sums, values) in sums.0.iter_mut().zip(&values.0) {
         accumulate(sums, *weight, values);
     }
 }
@@ -274,7 +289,7 @@ fn interleave(plane: &[f32], offsets: &[usize], out: &mut [Lanes]) {
         *row = &plane[offset..offset + width]; // a row of the view
     }
     for (x, lanes) in out.iter_mut().enumerate() {
-        for (lane, row) in lanes.as_flattened_mut().iter_mut().zip(&rows) {
+        for (lane, row) in lanes.0.as_flattened_mut().iter_mut().zip(&rows) {
             *lane = row[x]; // rows are as long as `out`
         }
     }
@@ -285,7 +300,7 @@ fn interleave(plane: &[f32], offsets: &[usize], out: &mut [Lanes]) {
 fn separate(source: &[Lanes], out: &mut [f32], width: usize) {
     for (lane, row) in out.chunks_exact_mut(width).enumerate().take(LANES) {
         for (out, lanes) in row.iter_mut().zip(source) {
-            *out = lanes.as_flattened()[lane]; // `take` bounds it
+            *out = lanes.0.as_flattened()[lane]; // `take` bounds it
         }
     }
 }
