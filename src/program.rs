@@ -291,7 +291,11 @@ impl Program {
             Runner::Cpu if self.context.is_gpu() => "CPU".into(),
             _ => self.context.description(),
         };
-        format!("on {device}\n{}", compiled.plan.report)
+        let note = match compiled.runner {
+            Runner::Cpu => "; it may run neighbouring passes as one, over tiles, and keep no texture between them",
+            _ => "",
+        };
+        format!("on {device}{note}\n{}", compiled.plan.report)
     }
 
     /// The same as data.

@@ -323,6 +323,10 @@ fn outputs_that_would_replace_each_other() {
     let (one, two) = (format!("one={}", folder.text("new.png")), format!("two={}", folder.text("./new.png")));
     let error = fails(2, &["run", &folder.text("graph.txt"), "-i", &photo, "-o", &one, "-o", &two]);
     assert_contains(&error, "two outputs go to one file");
+    // Where one of them cannot be written none is.
+    let nowhere = format!("two={}", folder.text("nowhere/new.png"));
+    let error = fails(1, &["run", &folder.text("graph.txt"), "-i", &photo, "-o", &one, "-o", &nowhere]);
+    assert_contains(&error, "nowhere/new.png");
     assert_contains(&fails(2, &["apply", &photo, &photo, "-", "histogram"]), "several need a folder");
     // A graph that is wrong for every picture leaves no folder behind.
     fails(2, &["apply", &photo, &photo, &folder.text("made/"), "mean"]);
@@ -331,6 +335,7 @@ fn outputs_that_would_replace_each_other() {
 
 #[test]
 fn explain_says_what_happens() {
+    assert_contains(&fails(1, &["explain", "none.json"]), "none.json: ");
     let chain = "exposure 0.5 | gaussian-blur 3 | saturation 1.2";
     let explained = succeeds(&["explain", chain, "--size", "400x300", "--format", "rgb8"]);
     assert_contains(&explained, "on CPU");

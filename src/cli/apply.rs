@@ -125,7 +125,7 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
 fn apply(runner: &Runner, job: &Job, input: &str, output: &str, encoding: &Encoding, say_times: bool) -> Outcome {
     let mut times = Times::start();
     let results = runner.run(&[(input, job.input.as_path())], &mut times)?;
-    runner.write(&results, output, &job.target, encoding, &mut times)?;
+    runner.write(&results, &[(output, job.target.clone())], encoding, &mut times)?;
     if say_times {
         times.say(&job.input.display().to_string());
     }
@@ -157,7 +157,10 @@ fn many(jobs: &[Job], at_once: usize, work: impl Fn(&Job) -> Outcome + Sync) -> 
                     };
                     if let Some(message) = message {
                         failed.fetch_add(1, Ordering::Relaxed);
-                        bar.suspend(|| say(&format!("error: {}: {message}", job.input.display())));
+                        let input = job.input.display().to_string();
+                        // What went wrong with the file itself names it already.
+                        let message = if message.starts_with(&input) { message } else { format!("{input}: {message}") };
+                        bar.suspend(|| say(&format!("error: {message}")));
                     }
                     bar.inc(1);
                 }

@@ -39,9 +39,7 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
         .map(|(name, path)| (name.as_str(), path.as_path()))
         .collect();
     let results = runner.run(&inputs, &mut times)?;
-    for (name, target) in &targets {
-        runner.write(&results, name, target, encoding, &mut times)?;
-    }
+    runner.write(&results, &targets, encoding, &mut times)?;
     if common.time {
         times.say(&graph.display().to_string());
     }

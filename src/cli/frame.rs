@@ -1,9 +1,9 @@
 //! One run of a graph from files to files: decode, compile, run, encode. Measures each.
 
-use super::output::{Target, print, write_whole};
+use super::output::{Target, Written, write_together};
 use super::{Common, Encoding, Failure, Outcome, say};
 use cyanotype::graph::lower::lower;
-use cyanotype::image::EncodeOptions;
+use cyanotype::image::{EncodeOptions, FileFormat};
 use cyanotype::op::{Reduction, Step};
 use cyanotype::{Context, Description, FrameOptions, Graph, GraphData, Image, Program, Results};
 use serde_json::{Value, json};
@@ -109,31 +109,43 @@ impl Runner {
         Ok(program)
     }
 
-    /// Writes an output where it belongs.
+    /// Writes outputs where they belong, all of them or none.
     pub fn write(
+        &self,
+        results: &Results,
+        outputs: &[(&str, Target)],
+        encoding: &Encoding,
+        times: &mut Times,
+    ) -> Outcome {
+        let encoded = outputs.iter().map(|(name, target)| {
+            let bytes = self.encode(results, name, target, encoding, times)?;
+            Ok(Written { target: target.clone(), bytes })
+        });
+        let encoded = encoded.collect::<Outcome<Vec<_>>>()?;
+        times.measure("write", || write_together(&encoded))
+    }
+
+    /// The bytes of an output's file.
+    fn encode(
         &self,
         results: &Results,
         name: &str,
         target: &Target,
         encoding: &Encoding,
         times: &mut Times,
-    ) -> Outcome {
+    ) -> Outcome<Vec<u8>> {
         match (results.is_picture(name), target) {
             (true, Target::Picture(path)) => {
                 let options = EncodeOptions { jpeg_quality: encoding.quality, ..EncodeOptions::default() };
-                let image = results.image(name)?;
-                Ok(times.measure(format!("encode {}", path.display()), || image.save_with(path, &options))?)
+                let (image, format) = (results.image(name)?, FileFormat::from_path(path)?);
+                Ok(times.measure(format!("encode {}", path.display()), || image.encode(format, &options))?)
             }
             (true, _) => Err(Failure::Usage(format!("output '{name}' is a picture; name a picture file for it"))),
             (false, Target::Picture(path)) => Err(Failure::Usage(format!(
                 "output '{name}' is numbers, which {} cannot hold; name a .json file, or '-' for standard output",
                 path.display()
             ))),
-            (false, Target::Numbers(path)) => write_whole(path, self.numbers(results, name)?.as_bytes()),
-            (false, Target::Standard) => {
-                let numbers = self.numbers(results, name)?;
-                print(|out| out.write_all(numbers.as_bytes()))
-            }
+            (false, Target::Numbers(_) | Target::Standard) => Ok(self.numbers(results, name)?.into_bytes()),
         }
     }
 

@@ -2,7 +2,7 @@
 //! must not be overwritten.
 
 use super::{Failure, Outcome};
-use cyanotype::image::FileFormat;
+use cyanotype::image::{FileFormat, Replacement};
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -129,26 +129,25 @@ impl Place {
     }
 }
 
-/// Writes a file under a temporary name beside it and renames that.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Outcome {
-    let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-    // Through a symbolic link to the file, as pictures are written; a new file has no other path.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    if fs::metadata(&target).is_ok_and(|old| !old.is_file()) {
-        // A pipe or a device cannot be replaced, only written to. (A folder refuses.)
-        return fs::OpenOptions::new()
-            .write(true)
-            .open(&target)
-            .and_then(|mut file| file.write_all(bytes))
-            .map_err(failed);
+/// Something to write, complete in memory.
+#[derive(Debug)]
+pub struct Written {
+    pub target: Target,
+    pub bytes: Vec<u8>,
+}
+
+/// Writes all of them, or none where that can be known beforehand: each file is complete beside its place before the first
+/// takes it.
+pub fn write_together(outputs: &[Written]) -> Outcome {
+    let mut replacements = Vec::with_capacity(outputs.len());
+    for Written { target, bytes } in outputs {
+        if let Some(path) = target.path() {
+            replacements.push(Replacement::prepare(path, bytes)?);
+        }
     }
-    let mut name = target.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = target.with_file_name(name);
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temporary);
+    replacements.into_iter().try_for_each(Replacement::commit)?;
+    for Written { bytes, .. } in outputs.iter().filter(|output| output.target == Target::Standard) {
+        print(|out| out.write_all(bytes))?;
     }
-    written.map_err(failed)
+    Ok(())
 }

@@ -1,10 +1,8 @@
 //! From an [`Image`] to the bytes of a file. The picture is brought to what the format can hold (see [`FileFormat`]),
-//! encoded in memory, and only then written: to a temporary file beside the target, which is renamed over it.
+//! encoded in memory, and only then written.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Cursor, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::Cursor;
+use std::path::Path;
 
 use ::image::codecs::bmp::BmpEncoder;
 use ::image::codecs::gif::GifEncoder;
@@ -21,6 +19,7 @@ use ::image::{ExtendedColorType, ImageEncoder};
 use super::codec::{FileFormat, guarded, reason};
 use super::format::{AlphaMode, ColorSpace, PixelFormat, SampleType};
 use super::picture::Image;
+use super::replace::Replacement;
 use crate::error::{Error, Result};
 use crate::maths::{linear_to_srgb, srgb_to_linear};
 
@@ -87,7 +86,7 @@ impl Image {
     pub fn save_with(&self, path: impl AsRef<Path>, options: &EncodeOptions) -> Result<()> {
         let path = path.as_ref();
         let bytes = self.encode(FileFormat::from_path(path)?, options)?;
-        replace_file(path, &bytes).map_err(|error| Error::Io { path: path.to_path_buf(), message: error.to_string() })
+        Replacement::prepare(path, &bytes)?.commit()
     }
 
     /// The bytes of a file of this format; see [`FileFormat`] for what is converted on the way.
@@ -324,43 +323,4 @@ fn directory_with_alpha(file: &[u8]) -> Option<(usize, Vec<u8>)> {
     // There is no next directory.
     directory.extend_from_slice(&[0; 4]);
     Some((offset, directory))
-}
-
-/// Writes a file so that others see the old content or the new, never a part.
-fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays a link; what it points to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let old = fs::metadata(&target).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        // A pipe or a device cannot be replaced, only written to. (A folder refuses.)
-        return File::create(&target)?.write_all(bytes);
-    }
-    let (temporary, mut file) = create_beside(&target)?;
-    let written = file.write_all(bytes).and_then(|()| {
-        drop(file);
-        if let Some(old) = old {
-            fs::set_permissions(&temporary, old.permissions())?;
-        }
-        fs::rename(&temporary, &target)
-    });
-    if written.is_err() {
-        // The first error is the one to report.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-/// A new file in the target's folder. Only there can it be renamed over the target in one step.
-fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        // A short name of its own: one made from the target's could become longer than the file system allows.
-        let temporary = target.with_file_name(format!(".cyanotype-{}-{number}.tmp", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            // A leftover of a process that had our number and was killed.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            opened => return opened.map(|file| (temporary, file)),
-        }
-    }
 }

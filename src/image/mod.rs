@@ -13,6 +13,7 @@
 //! - `codec`: the file formats, and what each can hold
 //! - `decode`, `encode`: bytes of a file to a picture and back
 //! - `orient`: the way the camera was held
+//! - `replace`: a file's new content, whole or not at all
 //! - `inspect`: the few facts in a file that the codecs keep to themselves
 
 mod convert;
@@ -29,6 +30,8 @@ mod encode;
 mod inspect;
 #[cfg(feature = "codecs")]
 mod orient;
+#[cfg(feature = "codecs")]
+mod replace;
 
 pub use format::{AlphaMode, ColorSpace, Description, PixelFormat, SampleType};
 pub use picture::{Image, ImageView};
@@ -39,3 +42,5 @@ pub use codec::FileFormat;
 pub use decode::DecodeLimits;
 #[cfg(feature = "codecs")]
 pub use encode::{EncodeOptions, PngCompression};
+#[cfg(feature = "codecs")]
+pub use replace::Replacement;

@@ -52,10 +52,14 @@ fn lower(builder: &mut Builder, arguments: &Arguments, inputs: &[Value]) -> Resu
         return builder.remap(input, Remap::Nearest { source, output }, output, Edge::Clamp);
     }
     let antialias = arguments.switch("antialias");
+    let mut axes = [(Axis::Vertical, source.height, output.height), (Axis::Horizontal, source.width, output.width)];
+    // Rows are made first, as the backends sum rows of a source best, unless that makes far more of them.
+    let between = |width: u32, height: u32| u64::from(width) * u64::from(height);
+    if between(source.width, output.height) > 2 * between(output.width, source.height) {
+        axes.reverse();
+    }
     let mut value = input;
-    for (axis, old, new) in
-        [(Axis::Vertical, source.height, output.height), (Axis::Horizontal, source.width, output.width)]
-    {
+    for (axis, old, new) in axes {
         if old != new {
             value = builder.resample(value, axis, weights(old, new, filter, antialias), Edge::Clamp)?;
         }

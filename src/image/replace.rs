@@ -1,0 +1,111 @@
+//! New content for a file, such that others see the old content or the new and never a part: written under a temporary
+//! name in the same folder, then renamed over the file. Knows nothing of pictures.
+
+use crate::error::{Error, Result};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The complete new content of a file, not yet in its place. Dropped, it leaves everything as it was. Several files that
+/// belong together are all prepared before the first takes its place.
+///
+/// ```no_run
+/// use cyanotype::image::Replacement;
+///
+/// let (left, right) = (Replacement::prepare("left.json", b"[1]")?, Replacement::prepare("right.json", b"[2]")?);
+/// left.commit()?;
+/// right.commit()?;
+/// # Ok::<(), cyanotype::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Replacement<'b> {
+    path: PathBuf,
+    content: Content<'b>,
+}
+
+#[derive(Debug)]
+enum Content<'b> {
+    /// In a file beside the target.
+    Beside { temporary: PathBuf, target: PathBuf },
+    /// For a pipe or a device, which cannot be replaced, only written to. (A folder refuses.)
+    Bytes(&'b [u8]),
+    /// In its place.
+    Committed,
+}
+
+impl<'b> Replacement<'b> {
+    /// Writes the new content beside the file, with the permissions that the file has. The file itself need not exist,
+    /// its folder must. A link stays a link: what it points to is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn prepare(path: impl AsRef<Path>, bytes: &'b [u8]) -> Result<Replacement<'b>> {
+        let path = path.as_ref().to_path_buf();
+        let content = Content::prepare(&path, bytes).map_err(|error| failed(&path, &error))?;
+        Ok(Replacement { path, content })
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; then the old file is as it was.
+    pub fn commit(mut self) -> Result<()> {
+        let written = match &self.content {
+            Content::Beside { temporary, target } => fs::rename(temporary, target),
+            Content::Bytes(bytes) => {
+                OpenOptions::new().write(true).open(&self.path).and_then(|mut file| file.write_all(bytes))
+            }
+            Content::Committed => Ok(()),
+        };
+        written.map_err(|error| failed(&self.path, &error))?;
+        self.content = Content::Committed;
+        Ok(())
+    }
+}
+
+impl Drop for Replacement<'_> {
+    fn drop(&mut self) {
+        if let Content::Beside { temporary, .. } = &self.content {
+            let _ = fs::remove_file(temporary); // whatever made it go unused is the error to report
+        }
+    }
+}
+
+impl<'b> Content<'b> {
+    fn prepare(path: &Path, bytes: &'b [u8]) -> io::Result<Content<'b>> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let old = fs::metadata(&target).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
+            return Ok(Content::Bytes(bytes));
+        }
+        let (temporary, mut file) = create_beside(&target)?;
+        let written = file.write_all(bytes).and_then(|()| match &old {
+            Some(old) => fs::set_permissions(&temporary, old.permissions()),
+            None => Ok(()),
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary); // the first error is the one to report
+        }
+        written.map(|()| Content::Beside { temporary, target })
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::Io { path: path.to_path_buf(), message: error.to_string() }
+}
+
+/// A new file in the target's folder. Only there can it be renamed over the target in one step.
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        // A short name of its own: one made from the target's could become longer than the file system allows.
+        let temporary = target.with_file_name(format!(".cyanotype-{}-{number}.tmp", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            // A leftover of a process that had our number and was killed.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            opened => return opened.map(|file| (temporary, file)),
+        }
+    }
+}
