@@ -19,7 +19,7 @@ mod tune;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use cyanotype::{BackendChoice, Context, ContextOptions, Error, Graph, GraphData, Options, Precision};
+use cyanotype::{BackendChoice, Context, ContextOptions, Error, Graph, GraphData, Limits, Options, Precision};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -59,6 +59,9 @@ struct Common {
     /// Change a parameter of the graph; may be repeated
     #[arg(long, global = true, value_name = "NODE.PARAMETER=VALUE")]
     set: Vec<String>,
+    /// Keep within the limits of a weaker device, to try what it would do
+    #[arg(long, global = true, value_enum)]
+    limits: Option<LimitsName>,
     /// Let an output replace an input
     #[arg(long, global = true)]
     overwrite: bool,
@@ -69,6 +72,12 @@ enum PrecisionName {
     Byte,
     Half,
     Full,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LimitsName {
+    /// A weak phone under OpenGL ES 3.1
+    Downlevel,
 }
 
 fn backend_parser() -> impl TypedValueParser<Value = BackendChoice> {
@@ -308,7 +317,8 @@ impl Common {
     /// A context for so many frames in flight.
     fn context(&self, frames_in_flight: usize) -> Outcome<Context> {
         let backend = self.backend()?;
-        Ok(Context::with(&ContextOptions { backend, frames_in_flight, ..ContextOptions::default() })?)
+        let limits = self.limits.map(|LimitsName::Downlevel| Limits::DOWNLEVEL);
+        Ok(Context::with(&ContextOptions { backend, frames_in_flight, limits, ..ContextOptions::default() })?)
     }
 
     fn options(&self) -> Options {

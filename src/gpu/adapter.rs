@@ -288,6 +288,7 @@ fn convert(limits: &wgpu::Limits, large_blocks: bool) -> Limits {
     let buffers = limits.max_buffers_and_acceleration_structures_per_shader_stage.saturating_sub(1);
     Limits {
         texture_size: limits.max_texture_dimension_2d,
+        texture_layers: limits.max_texture_array_layers,
         storage_buffers: limits.max_storage_buffers_per_shader_stage.min(buffers),
         storage_textures: limits.max_storage_textures_per_shader_stage,
         sampled_textures: limits.max_sampled_textures_per_shader_stage,
@@ -308,6 +309,7 @@ fn least(one: Limits, other: Limits) -> Limits {
     let [other_x, other_y] = other.workgroup_size;
     Limits {
         texture_size: one.texture_size.min(other.texture_size),
+        texture_layers: one.texture_layers.min(other.texture_layers),
         storage_buffers: one.storage_buffers.min(other.storage_buffers),
         storage_textures: one.storage_textures.min(other.storage_textures),
         sampled_textures: one.sampled_textures.min(other.sampled_textures),

@@ -63,6 +63,7 @@ impl Gpu {
         &self,
         label: &str,
         extent: Extent,
+        layers: u32,
         format: wgpu::TextureFormat,
         texel: u32,
         usage: wgpu::TextureUsages,
@@ -71,7 +72,7 @@ impl Gpu {
         let probed = if self.silent { probe::USAGE } else { wgpu::TextureUsages::empty() };
         let texture = self.device.create_texture(&wgpu::TextureDescriptor {
             label: Some(label),
-            size: wgpu::Extent3d { width: extent.width, height: extent.height, depth_or_array_layers: 1 },
+            size: wgpu::Extent3d { width: extent.width, height: extent.height, depth_or_array_layers: layers },
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
@@ -107,7 +108,10 @@ impl SharedPool {
         let usage = wgpu::TextureUsages::STORAGE_BINDING;
         take(&mut self.textures, layouts.iter().copied(), |layout| {
             let (format, texel) = (texture_format(layout.format), layout.format.bytes());
-            let texture = gpu.texture("between passes", layout.extent, format, texel, usage)?;
+            // OpenGL is given squares in sixes as cubes, which kernels cannot store to: then one layer goes unused.
+            let layers = layout.count() as u32; // no more than a device has
+            let layers = if layers.is_multiple_of(6) { layers + 1 } else { layers };
+            let texture = gpu.texture("between passes", layout.layer(), layers, format, texel, usage)?;
             Ok(texture.create_view(&wgpu::TextureViewDescriptor::default()))
         })
     }
@@ -116,7 +120,7 @@ impl SharedPool {
     pub(super) fn words(&mut self, gpu: &Gpu, texels: impl Iterator<Item = Extent>) -> Result<Vec<Arc<Words>>> {
         let usage = wgpu::TextureUsages::COPY_DST;
         take(&mut self.words, texels, |extent| {
-            let texture = gpu.texture("source", extent, wgpu::TextureFormat::Rgba32Uint, 16, usage)?;
+            let texture = gpu.texture("source", extent, 1, wgpu::TextureFormat::Rgba32Uint, 16, usage)?;
             Ok(Words { view: texture.create_view(&wgpu::TextureViewDescriptor::default()), texture })
         })
     }

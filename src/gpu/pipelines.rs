@@ -20,9 +20,9 @@ enum Binding {
     Uniforms,
     Read,
     Write,
-    Texture,
+    Texture(wgpu::TextureViewDimension),
     Words,
-    TextureWrite(TexelFormat),
+    TextureWrite(TexelFormat, wgpu::TextureViewDimension),
 }
 
 /// A compiled kernel.
@@ -151,15 +151,20 @@ pub(super) fn module(gpu: &Gpu, label: Option<&str>, wgsl: &str, checked: bool) 
 }
 
 fn binding(resource: Resource, textures: &[TextureLayout]) -> Binding {
+    // A number out of range is refused before this is asked.
+    let dimension = |index: usize| match textures.get(index).is_some_and(|layout| layout.is_layered()) {
+        true => wgpu::TextureViewDimension::D2Array,
+        false => wgpu::TextureViewDimension::D2,
+    };
     match resource {
         Resource::Uniforms => Binding::Uniforms,
         Resource::Table | Resource::Source(_) | Resource::Buffer(_) => Binding::Read,
         Resource::Output(_) | Resource::BufferWrite(_) => Binding::Write,
-        Resource::Texture(_) => Binding::Texture,
+        Resource::Texture(index) => Binding::Texture(dimension(index)),
         Resource::SourceTexture(_) => Binding::Words,
-        // A number out of range is refused before this is asked.
         Resource::TextureWrite(index) => {
-            Binding::TextureWrite(textures.get(index).map_or(TexelFormat::Rgba16Float, |layout| layout.format))
+            let format = textures.get(index).map_or(TexelFormat::Rgba16Float, |layout| layout.format);
+            Binding::TextureWrite(format, dimension(index))
         }
     }
 }
@@ -170,10 +175,10 @@ fn entry(index: u32, binding: Binding) -> wgpu::BindGroupLayoutEntry {
         Binding::Uniforms => buffer(wgpu::BufferBindingType::Uniform, true),
         Binding::Read => buffer(wgpu::BufferBindingType::Storage { read_only: true }, false),
         Binding::Write => buffer(wgpu::BufferBindingType::Storage { read_only: false }, false),
-        Binding::Texture => wgpu::BindingType::Texture {
+        Binding::Texture(view_dimension) => wgpu::BindingType::Texture {
             // No sampler ever, so that float textures need no filtering feature.
             sample_type: wgpu::TextureSampleType::Float { filterable: false },
-            view_dimension: wgpu::TextureViewDimension::D2,
+            view_dimension,
             multisampled: false,
         },
         Binding::Words => wgpu::BindingType::Texture {
@@ -181,10 +186,10 @@ fn entry(index: u32, binding: Binding) -> wgpu::BindGroupLayoutEntry {
             view_dimension: wgpu::TextureViewDimension::D2,
             multisampled: false,
         },
-        Binding::TextureWrite(format) => wgpu::BindingType::StorageTexture {
+        Binding::TextureWrite(format, view_dimension) => wgpu::BindingType::StorageTexture {
             access: wgpu::StorageTextureAccess::WriteOnly,
             format: texture_format(format),
-            view_dimension: wgpu::TextureViewDimension::D2,
+            view_dimension,
         },
     };
     wgpu::BindGroupLayoutEntry { binding: index, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }

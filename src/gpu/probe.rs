@@ -29,7 +29,8 @@ pub(super) const USAGE: wgpu::TextureUsages = wgpu::TextureUsages::COPY_SRC.unio
 /// [`Error::OutOfMemory`] if it does not remember what is written to it.
 pub(super) fn holds(gpu: &Gpu, texture: &wgpu::Texture, texel: u32) -> Result<()> {
     let size = texture.size();
-    let bytes = u64::from(size.width) * u64::from(size.height) * u64::from(texel);
+    let bytes =
+        u64::from(size.width) * u64::from(size.height) * u64::from(size.depth_or_array_layers) * u64::from(texel);
     if bytes < LARGE || remembers(gpu, texture, texel)? {
         return Ok(());
     }
@@ -55,7 +56,8 @@ fn remembers(gpu: &Gpu, texture: &wgpu::Texture, texel: u32) -> Result<bool> {
     let pattern = PATTERN.get(..texel as usize).unwrap_or(&PATTERN);
     let one = wgpu::Extent3d { width: 1, height: 1, depth_or_array_layers: 1 };
     let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(ROW), rows_per_image: None };
-    let origin = wgpu::Origin3d { x: texture.width() - 1, y: texture.height() - 1, z: 0 }; // no texture is empty
+    let (width, height, layers) = (texture.width(), texture.height(), texture.depth_or_array_layers());
+    let origin = wgpu::Origin3d { x: width - 1, y: height - 1, z: layers - 1 }; // no texture is empty
     let last = wgpu::TexelCopyTextureInfo { texture, mip_level: 0, origin, aspect: wgpu::TextureAspect::All };
     let answer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("probe"),

@@ -132,7 +132,7 @@ fn recording() -> Recording {
         sources: vec![picture],
         source_textures: false,
         outputs: vec![OutputLayout::Picture(picture), OutputLayout::Buffer { buffer: 0, length: 2 }],
-        textures: vec![TextureLayout { extent, format: TexelFormat::Rgba16Float }],
+        textures: vec![TextureLayout::whole(extent, TexelFormat::Rgba16Float)],
         buffers: vec![32],
         commands: vec![
             Recorded::Clear { buffer: 0 },

@@ -163,7 +163,7 @@ fn table_and_histogram(width: u32, height: u32, table: Arc<[[f32; 4]]>) -> Recor
         sources: vec![layout],
         source_textures: false,
         outputs: vec![OutputLayout::Picture(layout), OutputLayout::Buffer { buffer: 0, length: 64 }],
-        textures: vec![TextureLayout { extent: extent(strips, height), format: TexelFormat::Rgba8Unorm }],
+        textures: vec![TextureLayout::whole(extent(strips, height), TexelFormat::Rgba8Unorm)],
         buffers: vec![1024],
         commands: vec![
             Command::Clear { buffer: 0 },
@@ -505,7 +505,7 @@ fn bad_recordings_are_errors_with_the_label() {
         }
         // Too large for any device, found out when the frame is prepared.
         let mut large = flip(16, 16);
-        large.textures = vec![TextureLayout { extent: extent(1 << 20, 16), format: TexelFormat::Rgba8Unorm }];
+        large.textures = vec![TextureLayout::whole(extent(1 << 20, 16), TexelFormat::Rgba8Unorm)];
         let loaded = device.load(large).unwrap();
         let image = picture(16, 16, PixelFormat::Rgb8);
         let error = device.submit(&loaded, frame(&[&image], None), WhenFull::Wait).unwrap().wait().unwrap_err();

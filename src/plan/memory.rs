@@ -43,14 +43,15 @@ pub(super) fn place(
                 (false, Precision::Half) => TexelFormat::Rgba16Float,
                 (false, Precision::Full) => TexelFormat::Rgba32Float,
             };
-            let layout = TextureLayout { extent: node.shape.extent(), format };
-            let side = layout.extent.width.max(layout.extent.height);
-            if side > limits.texture_size {
-                return Err(Error::DeviceLimit(format!(
-                    "{}: a texture of {} is needed, the device allows {} texels a side",
-                    node.label, layout.extent, limits.texture_size
-                )));
-            }
+            let extent = node.shape.extent();
+            let layout = TextureLayout::within(limits, extent, format).ok_or_else(|| {
+                let Limits { texture_size, texture_layers, .. } = limits;
+                Error::DeviceLimit(format!(
+                    "{}: a texture of {extent} is needed, the device allows {texture_size} texels a side in \
+                     {texture_layers} layers",
+                    node.label
+                ))
+            })?;
             let last_read = drafts
                 .iter()
                 .enumerate()

@@ -89,17 +89,48 @@ impl OutputLayout {
     }
 }
 
-/// A texture between passes.
+/// A texture between passes. Where a side is longer than the device allows, it is cut into layers that lie as a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct TextureLayout {
+    /// Of the value that it holds.
     pub extent: Extent,
     pub format: TexelFormat,
+    /// Columns and rows of layers.
+    pub layers: [u32; 2],
 }
 
 impl TextureLayout {
+    /// In one layer.
+    pub fn whole(extent: Extent, format: TexelFormat) -> TextureLayout {
+        TextureLayout { extent, format, layers: [1, 1] }
+    }
+
+    /// In as few layers as a device needs. Nothing if it has not so many.
+    pub fn within(limits: &Limits, extent: Extent, format: TexelFormat) -> Option<TextureLayout> {
+        let layers = [extent.width, extent.height].map(|side| side.div_ceil(limits.texture_size.max(1)));
+        let layout = TextureLayout { extent, format, layers };
+        (layout.count() <= u64::from(limits.texture_layers)).then_some(layout)
+    }
+
+    /// Width and height of each layer; those on the right and at the bottom may hang over the value's edge.
+    pub fn layer(self) -> Extent {
+        let [columns, rows] = self.layers;
+        Extent { width: self.extent.width.div_ceil(columns), height: self.extent.height.div_ceil(rows) }
+    }
+
+    /// Number of layers.
+    pub fn count(self) -> u64 {
+        self.layers.map(u64::from).iter().product()
+    }
+
+    /// Whether there are several layers, which kernels must tell apart.
+    pub fn is_layered(self) -> bool {
+        self.count() > 1
+    }
+
     /// Size in bytes.
     pub fn size(self) -> u64 {
-        self.extent.pixels() * u64::from(self.format.bytes())
+        self.layer().pixels() * self.count() * u64::from(self.format.bytes())
     }
 }
 
@@ -178,9 +209,9 @@ pub enum Resource {
     SourceTexture(usize),
     /// `var<storage, read_write>` of an output picture.
     Output(usize),
-    /// `texture_2d<f32>`, read by integer loads.
+    /// `texture_2d<f32>`, read by integer loads; `texture_2d_array<f32>` if its layout has layers.
     Texture(usize),
-    /// `texture_storage_2d<format, write>`.
+    /// `texture_storage_2d<format, write>`, or `texture_storage_2d_array`.
     TextureWrite(usize),
     /// `var<storage, read>` of a buffer.
     Buffer(usize),
@@ -193,6 +224,8 @@ pub enum Resource {
 pub struct Limits {
     /// Largest width or height of a texture.
     pub texture_size: u32,
+    /// Most layers of a texture.
+    pub texture_layers: u32,
     /// Storage buffers in one kernel.
     pub storage_buffers: u32,
     /// Written textures in one kernel.
@@ -222,6 +255,7 @@ impl Limits {
     /// No limit that a picture could reach.
     pub const UNLIMITED: Limits = Limits {
         texture_size: u32::MAX,
+        texture_layers: u32::MAX,
         storage_buffers: u32::MAX,
         storage_textures: u32::MAX,
         sampled_textures: u32::MAX,
@@ -238,6 +272,7 @@ impl Limits {
     /// A weak phone under GLES 3.1.
     pub const DOWNLEVEL: Limits = Limits {
         texture_size: 2048,
+        texture_layers: 256,
         storage_buffers: 4,
         storage_textures: 4,
         sampled_textures: 16,

@@ -85,7 +85,13 @@ pub(super) fn build(
     };
     let place_name = |place: Storage| match place {
         Storage::Texture(slot) => {
-            format!("texture {slot} ({})", textures.get(slot).map_or("", |texture| texture.format.wgsl()))
+            let Some(texture) = textures.get(slot) else { return format!("texture {slot}") };
+            let layers = match texture.layers {
+                [1, 1] => String::new(),
+                // Longer sides than the device allows.
+                [columns, rows] => format!(", {columns}x{rows} layers of {}", texture.layer()),
+            };
+            format!("texture {slot} ({}{layers})", texture.format.wgsl())
         }
         Storage::Buffer(slot) => format!("buffer {slot}"),
     };

@@ -1,7 +1,7 @@
 //! The comparisons that other tests rest on: fed with a wrong picture each must fail. (Those of the exact cases and of
 //! the peers have theirs beside them.)
 
-use crate::common::{difference, from_rgba, render};
+use crate::common::{difference, from_rgba, keep, render};
 use crate::random_graphs::{Case, Tolerances};
 use cyanotype::{AlphaMode, Context, Description, GraphData, Image, Options, PixelFormat, Precision};
 
@@ -25,6 +25,19 @@ fn a_difference_is_found_wherever_it_is() {
     let bytes = color.tight_bytes().into_owned();
     let other = Image::new(description.with_alpha(AlphaMode::Premultiplied), bytes).expect("as many bytes");
     assert_eq!(difference(&color, &other).0, f32::INFINITY);
+}
+
+/// What is kept of a failure: both pictures, and a difference whose greatest is white.
+#[test]
+fn wrong_pictures_are_kept() {
+    let (right, found) = (grey(&[0.1, 0.2, 0.3]), grey(&[0.1, 0.25, 0.4]));
+    let folder = keep("checker: \"a/b\"", &right.converted(PixelFormat::R8), &found.converted(PixelFormat::R8));
+    let folder = std::path::PathBuf::from(folder.expect("the folder of the tests can be written"));
+    let value = |name: &str, x: u32| Image::open(folder.join(name)).expect("it was kept").pixel(x, 0)[0];
+    assert!((value("right.png", 2) - 0.3).abs() < 3e-3 && (value("found.png", 2) - 0.4).abs() < 3e-3);
+    assert_eq!([value("difference.png", 0), value("difference.png", 2)], [0.0, 1.0]);
+    assert!((value("difference.png", 1) - 0.5).abs() < 0.03);
+    std::fs::remove_dir_all(folder).expect("it was made here");
 }
 
 /// One channel of one pixel, off by little more than a step of its format.

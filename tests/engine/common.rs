@@ -4,7 +4,7 @@
 
 use cyanotype::op::{Argument, FileContent, Operator, Parameter, ParameterKind};
 use cyanotype::{
-    AlphaMode, BackendChoice, Context, ContextOptions, Description, Error, Graph, GraphData, Image, PixelFormat,
+    AlphaMode, BackendChoice, Context, ContextOptions, Description, Error, Graph, GraphData, Image, Limits, PixelFormat,
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, the same everywhere.
@@ -67,7 +67,12 @@ pub fn gpu() -> Option<Context> {
         }
         name => name.parse().expect("CYANOTYPE_BACKEND names a backend"),
     };
-    match Context::with(&ContextOptions { backend, allow_software: true, ..ContextOptions::default() }) {
+    match Context::with(&ContextOptions {
+        backend,
+        allow_software: true,
+        limits: limits(),
+        ..ContextOptions::default()
+    }) {
         Ok(context) => {
             println!("on {}", context.description());
             Some(context)
@@ -77,6 +82,17 @@ pub fn gpu() -> Option<Context> {
             None
         }
         Err(error) => panic!("CYANOTYPE_REQUIRE={required}, but {error}"),
+    }
+}
+
+/// `CYANOTYPE_LIMITS=downlevel` asks for those of a weak phone, with textures so small that the pictures of the tests are
+/// over them.
+fn limits() -> Option<Limits> {
+    let name = std::env::var("CYANOTYPE_LIMITS").unwrap_or_default();
+    match name.as_str() {
+        "" => None,
+        "downlevel" => Some(Limits { texture_size: 24, texture_layers: 2048, ..Limits::DOWNLEVEL }),
+        name => panic!("CYANOTYPE_LIMITS={name} is none that the tests know"),
     }
 }
 
@@ -227,6 +243,31 @@ pub fn difference(a: &Image, b: &Image) -> (f32, (u32, u32)) {
         }
     }
     worst
+}
+
+/// Keeps the right picture, the one that was found and their difference (the greatest is white) in a folder that is named,
+/// for whoever looks into a failure. Nothing where the files cannot be written: the failure itself is what counts.
+pub fn keep(what: &str, right: &Image, found: &Image) -> Option<String> {
+    let name: String = what.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong").join(name);
+    std::fs::create_dir_all(&folder).ok()?;
+    let pairs = || right.to_rgba_f32().into_iter().zip(found.to_rgba_f32());
+    let greatest =
+        pairs().flat_map(|(p, q)| [0, 1, 2, 3].map(|channel| (p[channel] - q[channel]).abs())).fold(0.0, f32::max);
+    let difference: Vec<[f32; 4]> = pairs()
+        .map(|(p, q)| {
+            let [r, g, b, a] =
+                [0, 1, 2, 3].map(|channel| (p[channel] - q[channel]).abs() / greatest.max(f32::MIN_POSITIVE));
+            [r.max(a), g.max(a), b.max(a), 1.0]
+        })
+        .collect();
+    let plain = Description::new(right.width(), right.height(), PixelFormat::Rgb8);
+    right.save(folder.join("right.png")).ok()?;
+    found.save(folder.join("found.png")).ok()?;
+    if difference.len() == (plain.width * plain.height) as usize {
+        from_rgba(plain, &difference).save(folder.join("difference.png")).ok()?;
+    }
+    Some(folder.display().to_string())
 }
 
 /// Compiles and runs on a context.

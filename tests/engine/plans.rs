@@ -313,9 +313,12 @@ fn limits_split_a_pass_and_say_why() {
 
     let graph = Graph::new();
     graph.output("out", &graph.input("photo").gaussian_blur(3.0));
+    let layered = compile_with(&graph, &[("photo", SIZE)], &Options::default(), &Limits::DOWNLEVEL);
+    let place = &layered.report.textures[0].place;
+    assert_eq!(place, "texture 0 (rgba16float, 2x2 layers of 2000x1500)", "{}", layered.report);
     let lowered = lower(&graph.data(), &[("photo", SIZE)]).expect("the graph is right");
-    let error =
-        plan(&lowered, &Options::default(), &Limits::DOWNLEVEL, Vec::new()).expect_err("4000 texels are too many");
+    let limits = Limits { texture_layers: 3, ..Limits::DOWNLEVEL };
+    let error = plan(&lowered, &Options::default(), &limits, Vec::new()).expect_err("four layers are too many");
     assert!(matches!(error, cyanotype::Error::DeviceLimit(_)), "{error}");
 }
 

@@ -7,7 +7,7 @@
 //! tolerance of a pixel is what its value moved by, with a factor for what a few disturbances can miss, plus one step of
 //! rounding of the output.
 
-use crate::common::{Mood, Random, apply, difference, gpu, picture, render, seed};
+use crate::common::{Mood, Random, apply, difference, gpu, keep, picture, render, seed};
 use cyanotype::graph::NodeContent;
 use cyanotype::op::Argument;
 use cyanotype::{
@@ -230,6 +230,16 @@ impl Tolerances {
         Tolerances(tolerances)
     }
 
+    /// As [`Self::check`]; pictures that are wrong are kept as files.
+    pub fn require(&self, what: &str, right: &cyanotype::Results, found: &cyanotype::Results) -> Result<(), String> {
+        self.check(what, right, found).map_err(|message| {
+            let pictures = self.0.keys().map(|name| (name, right.image(name), found.image(name)));
+            let kept =
+                pictures.filter_map(|(name, right, found)| keep(&format!("{what} {name}"), &right.ok()?, &found.ok()?));
+            format!("{message}{}", kept.map(|folder| format!("\n  kept in {folder}")).collect::<String>())
+        })
+    }
+
     /// The first pixel outside of its tolerance, in words.
     pub fn check(&self, what: &str, reference: &cyanotype::Results, other: &cyanotype::Results) -> Result<(), String> {
         for (name, tolerance) in &self.0 {
@@ -284,15 +294,16 @@ fn check_case(case: &Case, gpu: Option<&Context>, seed: u64, all: bool) -> Resul
     let run = |what: &str, context: &Context, options: &Options| {
         render(context, &case.graph, &case.inputs, options).map_err(|error: Error| format!("{what}: {error}"))
     };
+    let what = |how: &str| format!("case {seed}, {how}");
     let reference = run("CPU", &cpu, &full)?;
     let exact = Tolerances::measure(case, &reference, Precision::Full, seed);
-    exact.check("CPU unfused", &reference, &run("CPU unfused", &cpu, &unfused)?)?;
+    exact.require(&what("CPU unfused"), &reference, &run("CPU unfused", &cpu, &unfused)?)?;
     let Some(gpu) = gpu else { return Ok(()) };
-    exact.check("GPU fused", &reference, &run("GPU fused", gpu, &full)?)?;
+    exact.require(&what("GPU fused"), &reference, &run("GPU fused", gpu, &full)?)?;
     if all {
-        exact.check("GPU unfused", &reference, &run("GPU unfused", gpu, &unfused)?)?;
+        exact.require(&what("GPU unfused"), &reference, &run("GPU unfused", gpu, &unfused)?)?;
         let coarse = Tolerances::measure(case, &reference, Precision::Half, seed);
-        coarse.check("GPU in half precision", &reference, &run("GPU half", gpu, &half)?)?;
+        coarse.require(&what("GPU in half precision"), &reference, &run("GPU half", gpu, &half)?)?;
     }
     Ok(())
 }

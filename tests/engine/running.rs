@@ -181,22 +181,52 @@ fn a_lost_device_says_so_and_a_new_context_works() {
     program.run(&[("photo", &photo)]).unwrap();
 }
 
-#[test]
-fn limits_fall_back_to_the_cpu_with_a_reason() {
-    let Some(_) = gpu() else { return };
+/// The program of a look on a device with these limits, and what it makes beside what the CPU makes.
+fn within(limits: Limits, photo: &Image) -> Option<(Program, Image, Image)> {
+    gpu()?;
     let backend = std::env::var("CYANOTYPE_BACKEND").unwrap().parse().unwrap();
-    let limits = Limits { texture_size: 64, ..Limits::DOWNLEVEL };
     let options = ContextOptions { backend, limits: Some(limits), ..ContextOptions::default() };
     let context = Context::with(&options).unwrap();
-    let photo = photo(100, 50);
     let graph = Graph::new();
     look(&graph);
-    let program = context.compile(&graph, &[("photo", photo.description())]).unwrap();
+    let run = |context: &Context| {
+        let program = context.compile(&graph, &[("photo", photo.description())]).unwrap();
+        let result = program.run(&[("photo", photo)]).unwrap().image("out").unwrap();
+        (program, result)
+    };
+    let (program, result) = run(&context);
+    Some((program, result, run(&Context::cpu()).1))
+}
+
+#[test]
+fn what_cannot_be_bound_falls_back_to_the_cpu_with_a_reason() {
+    let limits = Limits { storage_binding_size: 10_000, ..Limits::DOWNLEVEL };
+    let Some((program, result, expected)) = within(limits, &photo(100, 50)) else { return };
     assert!(!program.is_on_gpu());
-    assert!(program.explain().contains("texels"), "{}", program.explain());
-    let result = program.run(&[("photo", &photo)]).unwrap().image("out").unwrap();
-    let expected = Context::cpu().compile(&graph, &[("photo", photo.description())]).unwrap();
-    assert_eq!(difference(&result, &expected.run(&[("photo", &photo)]).unwrap().image("out").unwrap()).0, 0.0);
+    assert!(program.explain().contains("the device binds 10000"), "{}", program.explain());
+    assert_eq!(difference(&result, &expected).0, 0.0);
+}
+
+/// Textures are cut where they are over the device's size. Grids of two and three layers, which OpenGL takes for a cube where
+/// they are squares, are among them.
+#[test]
+fn large_values_lie_in_layers() {
+    for (width, height, layers) in
+        [(100, 50, "2x1"), (65, 129, "2x3"), (60, 64, ""), (128, 192, "2x3"), (700, 3, "11x1")]
+    {
+        let limits = Limits { texture_size: 64, ..Limits::DOWNLEVEL };
+        let Some((program, result, expected)) = within(limits, &photo(width, height)) else { return };
+        assert!(program.is_on_gpu(), "{}", program.explain());
+        let explained = program.explain();
+        assert_eq!(explained.contains("layers"), !layers.is_empty(), "{explained}");
+        assert!(explained.contains(layers), "{explained}");
+        // Half floats between the passes on one side, and not on the other.
+        assert!(difference(&result, &expected).0 <= 1.0 / 255.0 + 1e-6, "{width}x{height}");
+    }
+    let limits = Limits { texture_size: 64, texture_layers: 2, ..Limits::DOWNLEVEL };
+    let Some((program, ..)) = within(limits, &photo(100, 150)) else { return };
+    assert!(!program.is_on_gpu());
+    assert!(program.explain().contains("64 texels a side in 2 layers"), "{}", program.explain());
 }
 
 #[test]

@@ -117,12 +117,16 @@ impl Generator<'_> {
                 }
                 Target::Stored(Storage::Texture(slot)) => {
                     let format = self.plan.textures.get(slot).map_or(TexelFormat::Rgba16Float, |layout| layout.format);
+                    let layers = self.layers(slot);
+                    let kind = if layers.is_some() { "texture_storage_2d_array" } else { "texture_storage_2d" };
                     self.bind(Resource::TextureWrite(slot), |binding| {
-                        format!(
-                            "@group(0) @binding({binding}) var written_{slot}: texture_storage_2d<{}, write>;",
-                            format.wgsl()
-                        )
+                        format!("@group(0) @binding({binding}) var written_{slot}: {kind}<{}, write>;", format.wgsl())
                     });
+                    if let Some(layers) = &layers {
+                        let store = format!("{layers}    textureStore(written_{slot}, inside, layer, texel);");
+                        let text = format!("fn write_{slot}(at: vec2i, texel: vec4f) {{\n{store}\n}}");
+                        self.add(&format!("write_{slot}"), text);
+                    }
                     for (index, member) in block.pixels().iter().enumerate() {
                         // Some drivers turn what a half cannot hold into NaN.
                         let stored = match format {
@@ -131,7 +135,11 @@ impl Generator<'_> {
                             }
                             _ => format!("r{value}.{member}"),
                         };
-                        let store = format!("textureStore(written_{slot}, vec2i(x + {index}, row), {stored});");
+                        let call = match layers {
+                            Some(_) => format!("write_{slot}("),
+                            None => format!("textureStore(written_{slot}, "),
+                        };
+                        let store = format!("{call}vec2i(x + {index}, row), {stored});");
                         let _ = match index {
                             0 => writeln!(finish, "    {store}"),
                             _ => writeln!(

@@ -4,7 +4,7 @@ use super::{Block, Generator, kernel_of};
 use crate::error::{Error, Result};
 use crate::graph::lower::Value;
 use crate::image::AlphaMode;
-use crate::op::{Channels, Step, StepKind};
+use crate::op::{Channels, Extent, Step, StepKind};
 use crate::plan::Storage;
 use crate::plan::recording::Resource;
 use crate::shader::formats;
@@ -56,10 +56,23 @@ impl Generator<'_> {
             let Some(Storage::Texture(slot)) = self.plan.storage(value) else {
                 return Err(Error::BadGraph(format!("{} is read before it is stored", node.label)));
             };
+            let layers = self.layers(slot);
+            let kind = if layers.is_some() { "texture_2d_array" } else { "texture_2d" };
             self.bind(Resource::Texture(slot), |binding| {
-                format!("@group(0) @binding({binding}) var texture_{slot}: texture_2d<f32>;")
+                format!("@group(0) @binding({binding}) var texture_{slot}: {kind}<f32>;")
             });
-            let load = |at: &str| self.with_known(value, format!("textureLoad(texture_{slot}, {at}, 0)"));
+            if let Some(layers) = &layers {
+                let load = format!("textureLoad(texture_{slot}, inside, layer, 0)");
+                let text = format!("fn texel_{slot}(at: vec2i) -> vec4f {{\n{layers}    return {load};\n}}");
+                self.add(&format!("texel_{slot}"), text);
+            }
+            let load = |at: &str| {
+                let texel = match layers {
+                    Some(_) => format!("texel_{slot}({at})"),
+                    None => format!("textureLoad(texture_{slot}, {at}, 0)"),
+                };
+                self.with_known(value, texel)
+            };
             let mut text = format!("fn read_{name}(at: vec2i) -> vec4f {{\n    return {};\n}}", load("at"));
             for block in [Block::Strip, Block::Run] {
                 // The last of a row may hang over the edge.
@@ -73,6 +86,17 @@ impl Generator<'_> {
         };
         self.add(&format!("leaf_{name}"), text);
         Ok(())
+    }
+
+    /// Statements that find the `layer` of the pixel `at`, and where it lies `inside`, if the texture has several.
+    pub(super) fn layers(&self, slot: usize) -> Option<String> {
+        let layout = self.plan.textures.get(slot).filter(|layout| layout.is_layered())?;
+        let (Extent { width, height }, [columns, _]) = (layout.layer(), layout.layers);
+        Some(format!(
+            "    let place = vec2u(at) / vec2u({width}u, {height}u);\n    \
+             let inside = vec2u(at) - place * vec2u({width}u, {height}u);\n    \
+             let layer = place.y * {columns}u + place.x;\n"
+        ))
     }
 
     /// Whether four neighbouring pixels of a pointwise value come cheaper at once: it reads packed pixels in place.
