@@ -75,7 +75,7 @@ pub enum Error {
     #[error("no usable device: {0}")]
     NoDevice(String),
 
-    /// The plan does not fit the device's limits and tiling cannot help.
+    /// The plan does not fit the device's limits, in passes split and values cut as they may be.
     #[error("the device cannot run this graph: {0}")]
     DeviceLimit(String),
 

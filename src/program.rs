@@ -291,9 +291,9 @@ impl Program {
             Runner::Cpu if self.context.is_gpu() => "CPU".into(),
             _ => self.context.description(),
         };
-        let note = match compiled.runner {
-            Runner::Cpu => "; it may run neighbouring passes as one, over tiles, and keep no texture between them",
-            _ => "",
+        let note = match matches!(compiled.runner, Runner::Cpu) {
+            true => "; it may run neighbouring passes as one, over tiles, and keep no texture between them",
+            false => "",
         };
         format!("on {device}{note}\n{}", compiled.plan.report)
     }

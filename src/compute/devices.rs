@@ -52,8 +52,9 @@ impl DeviceInfo {
                 "bytes of a storage binding",
                 limits.storage_binding_size,
                 128 << 20,
-                "larger buffers are refused; pictures are tiled",
+                "larger buffers are refused; graphs of larger pictures run on the CPU",
             ),
+            ("texels a side of a texture", u64::from(limits.texture_size), 8192, "longer values lie in several layers"),
             (
                 "workgroups along one dimension",
                 u64::from(limits.workgroups),

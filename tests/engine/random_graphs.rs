@@ -197,10 +197,13 @@ impl Tolerances {
         // A disturbance leaves alpha alone, so what each node may round it by is added for all channels.
         let rounding = disturbance(precision) * case.graph.nodes.len() as f32;
         // Half floats count in 2^-24 below 2^-14, and some drivers cut off instead of rounding. Straight colours of all but
-        // transparent pixels come from premultiplied ones of that size.
+        // transparent pixels come from premultiplied ones of that size. Where the output's format rounds an alpha to zero,
+        // it may have been of any size below that: then half floats say nothing of the colour, if there is one.
         let finest = if precision == Precision::Half { 2.0_f32.powi(-24) * case.graph.nodes.len() as f32 } else { 0.0 };
         let floor = |image: &Image, color: [f32; 4]| {
-            let is_thin = image.description().alpha == AlphaMode::Straight && color[3] > 0.0;
+            let is_straight = image.description().alpha == AlphaMode::Straight;
+            let has_color = color[..3].iter().any(|value| *value != 0.0);
+            let is_thin = is_straight && finest > 0.0 && (color[3] > 0.0 || has_color);
             let thin = if is_thin { finest / color[3].max(finest) } else { 0.0 };
             color.map(|value| (step(image.format()) * 1.01 + rounding + thin) * value.abs().max(1.0))
         };
