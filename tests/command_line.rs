@@ -327,6 +327,33 @@ fn outputs_that_would_replace_each_other() {
     let nowhere = format!("two={}", folder.text("nowhere/new.png"));
     let error = fails(1, &["run", &folder.text("graph.txt"), "-i", &photo, "-o", &one, "-o", &nowhere]);
     assert_contains(&error, "nowhere/new.png");
+    #[cfg(target_os = "linux")]
+    {
+        // A link to a file that does not exist yet leads to it; links in a circle lead nowhere.
+        let link =
+            |target: &str, name: &str| std::os::unix::fs::symlink(target, folder.path(name)).expect("it can be made");
+        link("new.png", "link.png");
+        let linked = format!("two={}", folder.text("link.png"));
+        let error = fails(2, &["run", &folder.text("graph.txt"), "-i", &photo, "-o", &one, "-o", &linked]);
+        assert_contains(&error, "two outputs go to one file");
+        succeeds(&["run", &folder.text("graph.txt"), "-i", &photo, "-o", &linked]);
+        assert!(folder.path("new.png").is_file() && folder.path("link.png").is_symlink());
+        link("circle.png", "circle.png");
+        fails(1, &["apply", &photo, &folder.text("circle.png"), "invert"]);
+        assert!(folder.path("circle.png").is_symlink());
+        for name in ["new.png", "link.png", "circle.png"] {
+            fs::remove_file(folder.path(name)).expect("it was there");
+        }
+        // Where standard output takes no more, no file is written either.
+        let numbers = folder.text("numbers.txt");
+        fs::write(&numbers, "input in\n@in | invert -> one\n@in | histogram -> numbers\n").expect("it can be written");
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("it is there");
+        let arguments = ["run", &numbers, "-i", &photo, "-o", &one, "-o", "numbers=-"];
+        let status = command().args(arguments).stdout(full).stderr(Stdio::null()).status().expect("it starts");
+        assert_eq!(status.code(), Some(1));
+        assert!(!folder.path("new.png").exists());
+        fs::remove_file(numbers).expect("it was there");
+    }
     assert_contains(&fails(2, &["apply", &photo, &photo, "-", "histogram"]), "several need a folder");
     // A graph that is wrong for every picture leaves no folder behind.
     fails(2, &["apply", &photo, &photo, &folder.text("made/"), "mean"]);

@@ -50,7 +50,7 @@ struct Common {
     /// One operator per pass, for comparison
     #[arg(long, global = true)]
     no_fuse: bool,
-    /// How values are kept between passes: 8 bit, half or single floats
+    /// How values are kept between passes on a GPU: 8 bit (within 0 to 1), half or single floats. The CPU keeps single floats
     #[arg(long, global = true, value_enum, default_value_t = PrecisionName::Half)]
     precision: PrecisionName,
     /// Say on standard error how long everything took

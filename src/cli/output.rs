@@ -117,9 +117,19 @@ impl Place {
     fn of(path: &Path) -> Place {
         let spelling = || Place::Spelling(path.to_path_buf());
         #[cfg(unix)]
-        if let Ok(data) = fs::metadata(path) {
-            use std::os::unix::fs::MetadataExt;
-            return if data.is_file() { Place::File(data.dev(), data.ino()) } else { spelling() };
+        match fs::metadata(path) {
+            Ok(data) if data.is_file() => {
+                use std::os::unix::fs::MetadataExt;
+                return Place::File(data.dev(), data.ino());
+            }
+            Ok(_) => return spelling(),
+            // A link to a file that does not exist yet. (Links in a circle are another error.)
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if let Ok(next) = fs::read_link(path) {
+                    return Place::of(&path.with_file_name(next));
+                }
+            }
+            Err(_) => {}
         }
         let in_folder = || {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -145,9 +155,14 @@ pub fn write_together(outputs: &[Written]) -> Outcome {
             replacements.push(Replacement::prepare(path, bytes)?);
         }
     }
-    replacements.into_iter().try_for_each(Replacement::commit)?;
+    // A reader that has gone is no reason to keep the files back.
+    let mut printed = Ok(());
     for Written { bytes, .. } in outputs.iter().filter(|output| output.target == Target::Standard) {
-        print(|out| out.write_all(bytes))?;
+        match print(|out| out.write_all(bytes)) {
+            Err(Failure::Closed) => printed = Err(Failure::Closed),
+            outcome => outcome?,
+        }
     }
-    Ok(())
+    replacements.into_iter().try_for_each(Replacement::commit)?;
+    printed
 }

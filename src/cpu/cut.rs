@@ -3,6 +3,7 @@
 
 use super::picture::Layout;
 use super::steps::resample::{ROW_CELL, sums_source_rows};
+use crate::error::{Error, Result};
 use crate::graph::lower::{Lowered, StepNode, Value};
 use crate::op::{Axis, Extent, Remap, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,8 @@ pub(super) struct Cut {
     pub shared: bool,
     /// Work that is done a second time, in cheap operators on a pixel of one channel.
     pub repeated: f64,
+    /// Bytes of the rows that the blocks of all workers keep, about.
+    kept: f64,
 }
 
 /// How far a step reads beyond its own pixel, in its input's pixels.
@@ -78,6 +81,7 @@ impl Cut {
                     && !sums_source_rows(node, source)
                 {
                     let rows = reach.rows + kept * scale(own.height, read.height).max(1.0);
+                    let rows = rows.min(f64::from(read.height) + 1.0); // and one of a constant edge
                     bytes_per_column += rows * bytes_per_pixel(source) * scale(extent.width, read.width);
                 }
             }
@@ -109,7 +113,25 @@ impl Cut {
             let channels = Layout::of(&node.shape).count() as f64;
             cost(node) * size.pixels() as f64 * channels * (rows + columns + rows * columns)
         });
-        Cut { band_rows: band_rows as u32, tile_columns: tile_columns as u32, shared, repeated: repeated.sum() }
+        let workers = if shared { f64::from(cores.min(bands)) } else { 1.0 };
+        Cut {
+            band_rows: band_rows as u32,
+            tile_columns: tile_columns as u32,
+            shared,
+            repeated: repeated.sum(),
+            kept: workers * bytes_per_column * (tile_columns + columns_around).min(extent.width.into()),
+        }
+    }
+
+    /// Whether there may be memory for the rows that are kept. Asking first turns a hopeless request into an error: a window
+    /// as large as a huge picture keeps all of it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn afford(&self) -> Result<()> {
+        let bytes = self.kept as usize; // saturates
+        let none = |_| Error::OutOfMemory(format!("{bytes} bytes for rows that windows keep"));
+        Vec::<u8>::new().try_reserve_exact(bytes).map_err(none)
     }
 
     /// The same with whole cells in each band.
@@ -153,5 +175,19 @@ fn cost(node: &StepNode) -> f64 {
         Step::Warp { kernel, .. } => 8.0 + f64::from(kernel.cost),
         Step::Point(kernel) | Step::Composite(kernel) | Step::Generate(kernel) => f64::from(kernel.cost),
         _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_memory_can_hold_is_an_error() {
+        let cut = Cut { band_rows: 1, tile_columns: 1, shared: false, repeated: 0.0, kept: 1e6 };
+        assert!(cut.afford().is_ok());
+        for kept in [1e17, 1e30, f64::INFINITY] {
+            assert!(matches!(Cut { kept, ..cut }.afford(), Err(Error::OutOfMemory(_))), "{kept}");
+        }
     }
 }

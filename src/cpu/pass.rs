@@ -75,6 +75,7 @@ impl<'r> State<'r> {
         let extent = self.graph.node(input).shape.extent();
         let stages = compile(self.frame(), inline, &[input])?;
         let cut = Cut::new(self.graph, inline, &[input], extent).with_fixed_bands(extent);
+        cut.afford()?;
         let tallies = (0..extent.height.div_ceil(cut.band_rows)).map(|_| Tally::new(reduction)).collect();
         Ok(reduce::entries(reduction, &drive(&stages, extent, cut, tallies)))
     }
@@ -92,7 +93,7 @@ impl<'r> State<'r> {
         }
         let stages = compile(self.frame(), inline, &roots)?;
         let destinations = made.iter_mut().map(|(result, made)| (*result, made.destination()));
-        write(self.graph, &stages, inline, &roots, job.extent, destinations);
+        write(self.graph, &stages, inline, &roots, job.extent, destinations)?;
         drop(stages);
         for (_, made) in made {
             match made {
@@ -147,7 +148,7 @@ impl<'r> State<'r> {
             }
             let mut picture = Picture::new(source.extent(), Layout::of(&source))?;
             let stages = compile(self.frame(), inline, &[input])?;
-            write(self.graph, &stages, inline, &[input], source.extent(), [(0, Destination::Planar(&mut picture))]);
+            write(self.graph, &stages, inline, &[input], source.extent(), [(0, Destination::Planar(&mut picture))])?;
             drop(stages);
             self.pictures.insert(input, picture);
             inline.remove(&input);
@@ -165,10 +166,12 @@ fn write<'w>(
     roots: &[Value],
     extent: Extent,
     destinations: impl IntoIterator<Item = (usize, Destination<'w>)>,
-) {
-    let Some(last) = stages.last() else { return };
+) -> Result<()> {
+    let Some(last) = stages.last() else { return Ok(()) };
     let cut = Cut::new(graph, inline, roots, extent).in_cells(last.cell);
+    cut.afford()?;
     drive(stages, extent, cut, writers(extent, cut.band_rows, destinations));
+    Ok(())
 }
 
 /// A result while it is made.

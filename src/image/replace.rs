@@ -74,7 +74,7 @@ impl Drop for Replacement<'_> {
 
 impl<'b> Content<'b> {
     fn prepare(path: &Path, bytes: &'b [u8]) -> io::Result<Content<'b>> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let target = followed(path)?;
         let old = fs::metadata(&target).ok();
         if old.as_ref().is_some_and(|old| !old.is_file()) {
             return Ok(Content::Bytes(bytes));
@@ -88,6 +88,19 @@ impl<'b> Content<'b> {
             let _ = fs::remove_file(&temporary); // the first error is the one to report
         }
         written.map(|()| Content::Beside { temporary, target })
+    }
+}
+
+/// Where the links of a path lead, whether there is a file yet or not.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Ok(target) => Ok(target),
+        // A link to nothing yet. Of links in a circle the system itself says that they are, with another error.
+        Err(error) if error.kind() == ErrorKind::NotFound => match fs::read_link(path) {
+            Ok(next) => followed(&path.with_file_name(next)),
+            Err(_) => Ok(path.to_path_buf()),
+        },
+        Err(error) => Err(error),
     }
 }
 

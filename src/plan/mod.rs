@@ -31,7 +31,7 @@ impl Default for Options {
     }
 }
 
-/// Format of textures between passes.
+/// Format of textures between passes on a GPU. The CPU backend keeps single floats whatever is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
