@@ -291,10 +291,9 @@ impl Program {
             Runner::Cpu if self.context.is_gpu() => "CPU".into(),
             _ => self.context.description(),
         };
-        let note = match matches!(compiled.runner, Runner::Cpu) {
-            true => "; it may run neighbouring passes as one, over tiles, and keep no texture between them",
-            false => "",
-        };
+        let is_cpu = matches!(compiled.runner, Runner::Cpu);
+        let note = "; it may run neighbouring passes as one, over tiles, and keep no texture between them";
+        let note = if is_cpu { note } else { "" };
         format!("on {device}{note}\n{}", compiled.plan.report)
     }
 

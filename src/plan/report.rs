@@ -86,10 +86,10 @@ pub(super) fn build(
     let place_name = |place: Storage| match place {
         Storage::Texture(slot) => {
             let Some(texture) = textures.get(slot) else { return format!("texture {slot}") };
-            let layers = match texture.layers {
-                [1, 1] => String::new(),
-                // Longer sides than the device allows.
-                [columns, rows] => format!(", {columns}x{rows} layers of {}", texture.layer()),
+            let [columns, rows] = texture.layers;
+            let layers = match texture.is_layered() {
+                true => format!(", {columns}x{rows} layers of {}", texture.layer()),
+                false => String::new(),
             };
             format!("texture {slot} ({}{layers})", texture.format.wgsl())
         }

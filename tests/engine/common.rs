@@ -251,15 +251,13 @@ pub fn keep(what: &str, right: &Image, found: &Image) -> Option<String> {
     let name: String = what.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong").join(name);
     std::fs::create_dir_all(&folder).ok()?;
-    let pairs = || right.to_rgba_f32().into_iter().zip(found.to_rgba_f32());
-    let greatest =
-        pairs().flat_map(|(p, q)| [0, 1, 2, 3].map(|channel| (p[channel] - q[channel]).abs())).fold(0.0, f32::max);
-    let difference: Vec<[f32; 4]> = pairs()
-        .map(|(p, q)| {
-            let [r, g, b, a] =
-                [0, 1, 2, 3].map(|channel| (p[channel] - q[channel]).abs() / greatest.max(f32::MIN_POSITIVE));
-            [r.max(a), g.max(a), b.max(a), 1.0]
-        })
+    let pairs = right.to_rgba_f32().into_iter().zip(found.to_rgba_f32());
+    let distances: Vec<[f32; 4]> =
+        pairs.map(|(p, q)| [0, 1, 2, 3].map(|channel| (p[channel] - q[channel]).abs())).collect();
+    let greatest = distances.iter().flatten().copied().fold(f32::MIN_POSITIVE, f32::max);
+    let difference: Vec<[f32; 4]> = distances
+        .iter()
+        .map(|[r, g, b, a]| [r.max(*a), g.max(*a), b.max(*a), greatest].map(|d| d / greatest))
         .collect();
     let plain = Description::new(right.width(), right.height(), PixelFormat::Rgb8);
     right.save(folder.join("right.png")).ok()?;
