@@ -6,6 +6,9 @@ use cyanotype::op::{Argument, FileContent, Operator, Parameter, ParameterKind};
 use cyanotype::{
     AlphaMode, BackendChoice, Context, ContextOptions, Description, Error, Graph, GraphData, Image, Limits, PixelFormat,
 };
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, the same everywhere.
 #[derive(Debug, Clone)]
@@ -49,6 +52,22 @@ pub fn seed() -> u64 {
     });
     println!("CYANOTYPE_SEED={seed}");
     seed
+}
+
+/// Says on standard error, past the harness, what has been running for a minute: a driver that hangs is killed in the
+/// end, and nothing else of what a test has printed is seen then.
+pub struct Watch(#[allow(dead_code)] Sender<()>); // dropping it ends the watch
+
+impl Watch {
+    pub fn over(what: String) -> Watch {
+        let (sender, receiver) = channel::<()>();
+        std::thread::spawn(move || {
+            if receiver.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                let _ = writeln!(std::io::stderr(), "running for over 60 seconds: {what}"); // the terminal may be gone
+            }
+        });
+        Watch(sender)
+    }
 }
 
 /// The GPU that the environment asks the tests to use. `None`, with a printed reason, where it asks for the CPU alone;

@@ -7,7 +7,7 @@
 //! tolerance of a pixel is what its value moved by, with a factor for what a few disturbances can miss, plus one step of
 //! rounding of the output.
 
-use crate::common::{Mood, Random, apply, difference, gpu, keep, picture, render, seed};
+use crate::common::{Mood, Random, Watch, apply, difference, gpu, keep, picture, render, seed};
 use cyanotype::graph::NodeContent;
 use cyanotype::op::Argument;
 use cyanotype::{
@@ -333,6 +333,7 @@ fn fused_unfused_and_cpu_agree() {
                             *used.lock().unwrap().entry(operator.name).or_default() += 1;
                         }
                     }
+                    let _watch = Watch::over(format!("graph of case seed {case_seed}:\n{}", describe(&case)));
                     if let Err(message) = check_case(&case, gpu.as_ref(), case_seed, index % 4 == 0) {
                         println!("graph of case seed {case_seed}: {message}\n{}", describe(&case));
                         failures.lock().unwrap().push(message);

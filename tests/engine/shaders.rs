@@ -233,6 +233,27 @@ fn only_modules_without_foreign_text_are_trusted() {
     assert_eq!(trusted, [true, false, true, false]);
 }
 
+/// A pass calls them dozens of times, and in a loop SwiftShader takes time by two to the number of branches.
+#[test]
+fn coordinates_are_folded_without_branches() {
+    for edge in ["wrap", "mirror"] {
+        let graph = Graph::parse(&format!("@in | median 3 {edge} -> out")).expect("a graph").data();
+        let inputs = [("in", Description::new(20, 10, PixelFormat::Rgb8))];
+        let (module, _) = validate(edge, &modules(&graph, &inputs, &Options::default()).remove(0).1);
+        let folds =
+            |function: &&naga::Function| function.name.as_ref().is_some_and(|name| name.ends_with("_coordinate"));
+        let folding: Vec<&naga::Function> =
+            module.functions.iter().map(|(_, function)| function).filter(folds).collect();
+        assert!(!folding.is_empty(), "{edge} calls no function that folds coordinates");
+        for function in folding {
+            let branches = function.body.iter().any(|statement| matches!(statement, naga::Statement::If { .. }));
+            let chooses =
+                |(_, expression): (_, &naga::Expression)| matches!(expression, naga::Expression::Select { .. });
+            assert!(!branches && !function.expressions.iter().any(chooses), "{edge}: {:?}", function.name);
+        }
+    }
+}
+
 /// A choice stands in the shader as a number, so that what is not chosen is no code on the device.
 #[test]
 fn choices_are_numbers_in_the_text() {

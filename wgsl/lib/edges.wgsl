@@ -1,17 +1,16 @@
-// The coordinate on the other side. Unsigned remainders only: those of negative numbers differ between drivers.
+// Without branches: the drivers of software GPUs take both ways of each, and some compile them badly.
+
+// The coordinate on the other side. Unsigned remainders only: those of negative numbers differ between drivers. `sign` is
+// all ones for a negative number, and `^ sign` then makes -1 - n of n.
 fn wrap_coordinate(coordinate: i32, size: i32) -> i32 {
-    if coordinate >= 0 {
-        return i32(u32(coordinate) % u32(size));
-    }
-    return size - 1 - i32(u32(-1 - coordinate) % u32(size));
+    let sign = coordinate >> 31u;
+    let rest = i32(u32(coordinate ^ sign) % u32(size));
+    return (rest ^ sign) + (size & sign);
 }
 
 // The reflected coordinate, the edge pixel not repeated.
 fn mirror_coordinate(coordinate: i32, size: i32) -> i32 {
-    if size == 1 {
-        return 0;
-    }
-    let period = 2 * (size - 1);
+    let period = max(2 * (size - 1), 1);
     let folded = wrap_coordinate(coordinate, period);
     return min(folded, period - folded);
 }
