@@ -1,4 +1,9 @@
-// Without branches: the drivers of software GPUs take both ways of each, and some compile them badly.
+// All of this is without branches: drivers of software GPUs take both ways of each, and SwiftShader needs time by two to
+// their number where they stand in a loop. Choices are by vectors of truths, since OpenGL ES makes a branch of one truth.
+
+fn choose(color: vec4f, other: vec4f, take_other: bool) -> vec4f {
+    return select(color, other, vec4<bool>(take_other));
+}
 
 // The coordinate on the other side. Unsigned remainders only: those of negative numbers differ between drivers. `sign` is
 // all ones for a negative number, and `^ sign` then makes -1 - n of n.
@@ -16,8 +21,8 @@ fn mirror_coordinate(coordinate: i32, size: i32) -> i32 {
 }
 
 // Coordinates of warps are kept where integers hold them; the comparison turns NaN into the low end.
-fn warp_coordinate(coordinate: f32) -> f32 {
-    return select(-1.0e6, min(coordinate, 1.0e6), coordinate > -1.0e6);
+fn warp_coordinate(at: vec2f) -> vec2f {
+    return select(vec2f(-1.0e6), min(at, vec2f(1.0e6)), at > vec2f(-1.0e6));
 }
 
 // Catmull-Rom weights (Keys, a = -0.5) of the four pixels about a fraction.
@@ -32,8 +37,6 @@ fn catmull_rom(t: f32) -> vec4f {
     );
 }
 
-// What follows fills pixels beyond a picture's edge without branches: rasterisers on the CPU take both ways of each.
-
 // All pixels the same.
 fn strip_of(color: vec4f) -> Strip {
     return Strip(color, color, color, color);
@@ -45,10 +48,10 @@ fn run_of(color: vec4f) -> Run {
 
 fn strip_select(strip: Strip, other: Strip, take_other: bool) -> Strip {
     return Strip(
-        select(strip.a, other.a, take_other),
-        select(strip.b, other.b, take_other),
-        select(strip.c, other.c, take_other),
-        select(strip.d, other.d, take_other),
+        choose(strip.a, other.a, take_other),
+        choose(strip.b, other.b, take_other),
+        choose(strip.c, other.c, take_other),
+        choose(strip.d, other.d, take_other),
     );
 }
 
@@ -63,10 +66,10 @@ fn run_select(run: Run, other: Run, take_other: bool) -> Run {
 
 // Pixels behind the one of index `last` repeat it; `before` is the pixel to the left, in case it lies there.
 fn strip_clamped(strip: Strip, before: vec4f, last: i32) -> Strip {
-    let a = select(strip.a, before, last < 0);
-    let b = select(strip.b, a, last < 1);
-    let c = select(strip.c, b, last < 2);
-    return Strip(a, b, c, select(strip.d, c, last < 3));
+    let a = choose(strip.a, before, last < 0);
+    let b = choose(strip.b, a, last < 1);
+    let c = choose(strip.c, b, last < 2);
+    return Strip(a, b, c, choose(strip.d, c, last < 3));
 }
 
 fn run_clamped(run: Run, before: vec4f, last: i32) -> Run {
@@ -79,10 +82,10 @@ fn run_clamped(run: Run, before: vec4f, last: i32) -> Run {
 // Pixels behind the one of index `last` become `color`.
 fn strip_filled(strip: Strip, color: vec4f, last: i32) -> Strip {
     return Strip(
-        select(strip.a, color, last < 0),
-        select(strip.b, color, last < 1),
-        select(strip.c, color, last < 2),
-        select(strip.d, color, last < 3),
+        choose(strip.a, color, last < 0),
+        choose(strip.b, color, last < 1),
+        choose(strip.c, color, last < 2),
+        choose(strip.d, color, last < 3),
     );
 }
 

@@ -1,5 +1,5 @@
 // Colours divided by alpha; nothing is seen of a transparent pixel, so it is black.
 fn unpremultiply(color: vec4f) -> vec4f {
-    let scale = select(0.0, 1.0 / max(color.a, 1.175494351e-38), color.a > 0.0);
-    return vec4f(color.rgb * scale, color.a);
+    let straight = color.rgb * (1.0 / max(color.a, 1.175494351e-38));
+    return vec4f(select(vec3f(0.0), straight, vec3<bool>(color.a > 0.0)), color.a);
 }

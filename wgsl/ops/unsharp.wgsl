@@ -1,7 +1,8 @@
 // A picture and its blur: adds a multiple of what the blur took away, beyond a threshold.
 fn unsharp(first: vec4f, second: vec4f, u: Unsharp) -> vec4f {
     // Straight colours are compared, in units of this pixel's alpha: an even colour stays even as alpha changes.
-    let ratio = select(0.0, first.a / max(second.a, 1.175494351e-38), second.a > 0.0);
+    let straight = vec3f(first.a / max(second.a, 1.175494351e-38));
+    let ratio = select(vec3f(0.0), straight, vec3<bool>(second.a > 0.0));
     let limit = vec3f(u.threshold * max(first.a, 0.0));
     let difference = first.rgb - second.rgb * ratio;
     let detail = difference - clamp(difference, -limit, limit);

@@ -24,13 +24,13 @@ fn main(
                 x + 1 < i32(uniforms.extent.x), x + 2 < i32(uniforms.extent.x), x + 3 < i32(uniforms.extent.x),
             );
             let a = sanitize(strip.a);
-            let b = select(a, sanitize(strip.b), inside.x);
-            let c = select(a, sanitize(strip.c), inside.y);
-            let d = select(a, sanitize(strip.d), inside.z);
+            let b = choose(a, sanitize(strip.b), inside.x);
+            let c = choose(a, sanitize(strip.c), inside.y);
+            let d = choose(a, sanitize(strip.d), inside.z);
             low = min(low, min(min(a, b), min(c, d)));
             high = max(high, max(max(a, b), max(c, d)));
-            total += (a + select(vec4f(0.0), b, inside.x))
-                + (select(vec4f(0.0), c, inside.y) + select(vec4f(0.0), d, inside.z));
+            total += (a + choose(vec4f(0.0), b, inside.x))
+                + (choose(vec4f(0.0), c, inside.y) + choose(vec4f(0.0), d, inside.z));
         }
     }
     least[index] = low;

@@ -1,7 +1,6 @@
 // Two by two pixels about the source coordinate.
 fn GATHER_pixel(x: i32, y: i32) -> vec4f {
-    let source = SOURCE(x, y);
-    let corner = vec2f(warp_coordinate(source.x), warp_coordinate(source.y)) - 0.5;
+    let corner = warp_coordinate(SOURCE(x, y)) - 0.5;
     let first = floor(corner);
     let t = corner - first;
     let at = vec2i(first);
