@@ -392,6 +392,8 @@ pub struct DeviceInfo {
     pub storage_formats: Vec<String>,
     /// Every limit by the driver interface's own names, one a line.
     pub all_limits: String,
+    /// What its driver is known to do wrong, and what the engine does instead.
+    pub faults: Vec<String>,
     /// Why it cannot be used, if it cannot: missing compute, a failed self-test.
     pub unusable: Option<String>,
 }
@@ -409,6 +411,7 @@ impl DeviceInfo {
             features: Vec::new(),
             storage_formats: Vec::new(),
             all_limits: String::new(),
+            faults: Vec::new(),
             unusable: None,
         }
     }
@@ -425,6 +428,7 @@ impl DeviceInfo {
             features: info.features,
             storage_formats: info.storage_formats,
             all_limits: info.all_limits,
+            faults: info.faults.iter().map(|fault| format!("{}: {}", fault.what, fault.instead)).collect(),
             unusable: info.unusable,
         }
     }

@@ -77,6 +77,9 @@ fn write_device(out: &mut dyn Write, device: &DeviceInfo, full: bool) -> io::Res
         for lack in device.lacks() {
             writeln!(out, "  without    {}", wide(&format!("{}: {}", lack.what, lack.instead)))?;
         }
+        for fault in &device.faults {
+            writeln!(out, "  fault      {}", wide(fault))?;
+        }
         // As the driver interface names them: those that matter to a kernel, and all others.
         for line in device.all_limits.lines().filter(|line| line.contains(':')) {
             writeln!(out, "    {}", line.trim().trim_end_matches(','))?;

@@ -102,6 +102,7 @@ mod tests {
             features: vec!["INDIRECT_EXECUTION".into()],
             storage_formats: Vec::new(),
             all_limits: String::new(),
+            faults: Vec::new(),
             unusable: None,
         };
         let lacks: Vec<String> = weak.lacks().into_iter().map(|lack| lack.what).collect();

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 
 use super::device::DeviceOptions;
+use super::faults::{self, Fault};
 use crate::error::{Error, Result, nearest};
 use crate::plan::recording::Limits;
 
@@ -92,13 +93,15 @@ pub struct AdapterInfo {
     pub mappable: bool,
     /// Whether passes can be timed.
     pub timestamps: bool,
+    /// What its driver is known to do wrong.
+    pub faults: Vec<&'static Fault>,
     /// Why it cannot be used: no compute shaders, or wrong answers in the self-test. `None`: it can.
     pub unusable: Option<String>,
 }
 
 /// An adapter that might do. It keeps its instance alive, as does a device.
 pub(super) struct Candidate {
-    adapter: wgpu::Adapter,
+    pub(super) adapter: wgpu::Adapter,
     pub(super) info: AdapterInfo,
 }
 
@@ -113,7 +116,7 @@ pub(super) fn candidates(options: &DeviceOptions) -> Result<Vec<Candidate>> {
     let mut seen = Vec::new();
     let mut software = Vec::new();
     for backend in BackendName::ALL.into_iter().filter(|&backend| options.backend.is_none_or(|only| only == backend)) {
-        let mut found = match enumerate(backend, options.limits) {
+        let mut found = match enumerate(backend, options) {
             Ok(found) => found,
             Err(reason) => {
                 seen.push(format!("{backend}: {reason}"));
@@ -142,7 +145,7 @@ pub(super) fn candidates(options: &DeviceOptions) -> Result<Vec<Candidate>> {
 }
 
 /// All adapters of a backend, or why there are none.
-pub(super) fn enumerate(backend: BackendName, limits: Option<Limits>) -> Result<Vec<Candidate>, String> {
+pub(super) fn enumerate(backend: BackendName, options: &DeviceOptions) -> Result<Vec<Candidate>, String> {
     if !backend.is_built() {
         return Err("not in this build".to_string());
     }
@@ -153,7 +156,7 @@ pub(super) fn enumerate(backend: BackendName, limits: Option<Limits>) -> Result<
         if adapters.is_empty() {
             return Err("no adapter".to_string());
         }
-        let candidate = |adapter: wgpu::Adapter| Candidate { info: describe(&adapter, backend, limits), adapter };
+        let candidate = |adapter: wgpu::Adapter| Candidate { info: describe(&adapter, backend, options), adapter };
         Ok(adapters.into_iter().map(candidate).collect())
     })
 }
@@ -191,7 +194,7 @@ fn rank(info: &AdapterInfo) -> u32 {
     }
 }
 
-fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limits>) -> AdapterInfo {
+fn describe(adapter: &wgpu::Adapter, backend: BackendName, options: &DeviceOptions) -> AdapterInfo {
     let info = adapter.get_info();
     let device_type = match info.device_type {
         wgpu::DeviceType::DiscreteGpu => "discrete",
@@ -206,8 +209,9 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
     // SwiftShader is left out: it compiles slowly, and was not measured.
     let large_blocks = info.name.to_lowercase().contains("llvmpipe");
     let own_limits = convert(&all_limits, large_blocks);
-    let limits = smaller.map_or(own_limits, |smaller| least(own_limits, smaller));
+    let limits = options.limits.map_or(own_limits, |smaller| least(own_limits, smaller));
     let features = adapter.features();
+    let faults = if options.believing { Vec::new() } else { faults::of(backend, &info) };
     let downlevel = adapter.get_downlevel_capabilities();
     let names = features.iter_names().map(|(name, _)| name.to_string());
     let downlevel_names = downlevel.flags.iter_names().map(|(name, _)| name.to_string());
@@ -219,15 +223,14 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, smaller: Option<Limit
         limits,
         all_limits: format!("{all_limits:#?}"),
         features: names.chain(downlevel_names).collect(),
-        storage_formats: storage_formats(adapter, backend),
+        storage_formats: storage_formats(adapter, faults::has(&faults, &faults::ALL_FORMATS_READ_AND_WRITE)),
         // On a discrete GPU the device would read pictures over the bus, again for each access.
         mappable: features.contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)
             && matches!(device_type, "integrated" | "cpu"),
-        // lavapipe writes both timestamps of a pass when the submit ends: microseconds for a pass of seconds. Its OpenGL
-        // sister tells the truth.
         timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY)
-            && !(backend == BackendName::Vulkan && info.driver == "llvmpipe"),
+            && !faults::has(&faults, &faults::LATE_TIMESTAMPS),
         unusable: unusable(&own_limits, &downlevel),
+        faults,
         driver: info.driver,
         driver_info: info.driver_info,
     }
@@ -249,16 +252,15 @@ const FORMATS: [wgpu::TextureFormat; 12] = [
     wgpu::TextureFormat::Rgba32Float,
 ];
 
-fn storage_formats(adapter: &wgpu::Adapter, backend: BackendName) -> Vec<String> {
+fn storage_formats(adapter: &wgpu::Adapter, only_r32_read_and_write: bool) -> Vec<String> {
     let describe = |format: &wgpu::TextureFormat| {
         let flags = adapter.get_texture_format_features(*format);
         if !flags.allowed_usages.contains(wgpu::TextureUsages::STORAGE_BINDING) {
             return None;
         }
         let name = format!("{format:?}").to_lowercase();
-        // GLES reports reading and writing for all, and means it for few.
         let both = flags.flags.contains(wgpu::TextureFormatFeatureFlags::STORAGE_READ_WRITE)
-            && (backend != BackendName::Gl || name.starts_with("r32"));
+            && (!only_r32_read_and_write || name.starts_with("r32"));
         Some(if both { format!("{name} (read-write)") } else { name })
     };
     FORMATS.iter().filter_map(describe).collect()

@@ -43,6 +43,8 @@ pub struct DeviceOptions {
     pub deadline: Duration,
     /// Compiles kernels with every check that wgpu has, for debugging kernels.
     pub checked: bool,
+    /// Believes drivers instead of stepping around the faults that they are known for: for looking whether those are gone.
+    pub believing: bool,
 }
 
 impl Default for DeviceOptions {
@@ -57,6 +59,7 @@ impl Default for DeviceOptions {
             // Software rasterisers take tens of seconds for the first run of a large kernel.
             deadline: Duration::from_secs(120),
             checked: false,
+            believing: false,
         }
     }
 }
@@ -182,7 +185,8 @@ impl Device {
     pub fn list() -> Vec<AdapterInfo> {
         let list = || {
             let options = DeviceOptions::default();
-            let adapters = BackendName::ALL.into_iter().filter_map(|backend| enumerate(backend, None).ok()).flatten();
+            let adapters =
+                BackendName::ALL.into_iter().filter_map(|backend| enumerate(backend, &options).ok()).flatten();
             adapters
                 .map(|candidate| {
                     let info = candidate.info.clone();

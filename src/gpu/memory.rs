@@ -26,6 +26,8 @@ pub(super) struct Gpu {
     pub(super) timestamps: bool,
     /// The driver does not tell when it has no memory for a texture, so large ones are probed.
     pub(super) silent: bool,
+    /// Square layers in sixes would be a cube ([`super::faults::LAYERS_ARE_CUBES`]).
+    pub(super) cubes: bool,
 }
 
 impl Gpu {
@@ -108,9 +110,8 @@ impl SharedPool {
         let usage = wgpu::TextureUsages::STORAGE_BINDING;
         take(&mut self.textures, layouts.iter().copied(), |layout| {
             let (format, texel) = (texture_format(layout.format), layout.format.bytes());
-            // OpenGL is given squares in sixes as cubes, which kernels cannot store to: then one layer goes unused.
             let layers = layout.count() as u32; // no more than a device has
-            let layers = if layers.is_multiple_of(6) { layers + 1 } else { layers };
+            let layers = if gpu.cubes && layers.is_multiple_of(6) { layers + 1 } else { layers };
             let texture = gpu.texture("between passes", layout.layer(), layers, format, texel, usage)?;
             Ok(texture.create_view(&wgpu::TextureViewDescriptor::default()))
         })

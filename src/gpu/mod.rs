@@ -10,6 +10,7 @@
 //! device.rs     Device, Loaded, Ticket: what callers hold
 //! worker.rs     the thread: takes commands, polls while frames are in flight, delivers
 //! adapter.rs    which adapters there are, which is chosen, what it can do
+//! faults.rs     what drivers are known to do wrong, and what is done instead
 //! self_test.rs  known answers that a device must give before it is trusted
 //! program.rs    a loaded recording: pipelines, shared resources, spare slots
 //! frame.rs      a slot (buffers of one frame) and a frame in flight: upload, encode, read back
@@ -28,6 +29,7 @@ mod bound;
 mod bytes;
 mod compute;
 mod device;
+mod faults;
 mod frame;
 mod memory;
 mod pipelines;
@@ -47,5 +49,6 @@ pub use adapter::{AdapterInfo, BackendName};
 pub use bytes::PooledBytes;
 pub(crate) use compute::ComputeCommand;
 pub use device::{Device, DeviceOptions, DispatchData, FrameInput, FrameOutput, Loaded, Ticket, WhenFull};
+pub use faults::Fault;
 pub use schedule::WorkBounds;
 pub use status::Counters;

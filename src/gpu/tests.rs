@@ -47,7 +47,7 @@ fn extent(width: u32, height: u32) -> Extent {
     Extent { width, height }
 }
 
-fn picture(width: u32, height: u32, format: PixelFormat) -> Image {
+pub(super) fn picture(width: u32, height: u32, format: PixelFormat) -> Image {
     let description = Description::new(width, height, format);
     let bytes = (0..description.byte_count() as u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8);
     Image::new(description, bytes.collect()).unwrap()
@@ -83,7 +83,7 @@ fn strips_of(width: u32, height: u32) -> u32 {
     (layout.stride() / 12) as u32
 }
 
-fn flip(width: u32, height: u32) -> Recording {
+pub(super) fn flip(width: u32, height: u32) -> Recording {
     let layout = PackedLayout::of(&Description::new(width, height, PixelFormat::Rgb8));
     let strips = strips_of(width, height);
     Recording {
@@ -177,7 +177,7 @@ fn ramp(length: usize, start: f32) -> Arc<[[f32; 4]]> {
     (0..length).map(|index| [(index as f32 + start) % 256.0; 4]).collect()
 }
 
-fn frame(sources: &[&Image], data: Option<Arc<[DispatchData]>>) -> FrameInput {
+pub(super) fn frame(sources: &[&Image], data: Option<Arc<[DispatchData]>>) -> FrameInput {
     FrameInput { sources: sources.iter().copied().cloned().collect(), data, ..FrameInput::default() }
 }
 

@@ -19,7 +19,7 @@ use super::memory::{Gpu, SharedPool};
 use super::pipelines::Pipelines;
 use super::program::Program;
 use super::status::{Status, count};
-use super::{AdapterInfo, BackendName, self_test};
+use super::{AdapterInfo, BackendName, faults, self_test};
 use crate::error::{Error, Result};
 use crate::plan::recording::Recording;
 
@@ -124,9 +124,10 @@ impl Worker {
             let info = &candidate.info;
             let (mappable, timestamps) = (info.mappable, info.timestamps);
             let silent = info.backend == BackendName::Gl;
+            let cubes = faults::has(&info.faults, &faults::LAYERS_ARE_CUBES);
             let mut worker = Worker {
                 workgroups: info.limits.workgroups,
-                gpu: Gpu { device, queue, status: Arc::clone(&status), mappable, timestamps, silent },
+                gpu: Gpu { device, queue, status: Arc::clone(&status), mappable, timestamps, silent, cubes },
                 frames: VecDeque::new(),
                 programs: HashMap::new(),
                 shared: SharedPool::default(),
