@@ -1,6 +1,7 @@
 //! The backend against hand-written recordings, on the driver that `CYANOTYPE_BACKEND` names, or on each that
 //! `CYANOTYPE_REQUIRE` lists. Without either these tests skip and say so; a required driver that is missing fails them.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -18,6 +19,13 @@ use crate::plan::recording::{
 /// One device test at a time: some measure time or memory.
 static ALONE: Mutex<()> = Mutex::new(());
 
+/// Says, past the harness, that the running test is left out, and why: `.ci/test` counts these lines.
+pub(super) fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let line = format!("skipped in {}: {reason}\n", thread.name().unwrap_or("unnamed"));
+    let _ = std::io::stderr().write_all(line.as_bytes()); // the terminal may be gone
+}
+
 /// Runs `test` on each driver asked for.
 fn on_each_driver(test: impl Fn(DeviceOptions)) {
     let alone: MutexGuard<'_, ()> = ALONE.lock();
@@ -26,7 +34,7 @@ fn on_each_driver(test: impl Fn(DeviceOptions)) {
     let names = if variable("CYANOTYPE_BACKEND").is_empty() { required.clone() } else { variable("CYANOTYPE_BACKEND") };
     let names: Vec<&str> = names.split(',').filter(|name| !name.is_empty() && *name != "cpu").collect();
     if names.is_empty() {
-        eprintln!("skipped: CYANOTYPE_BACKEND names no driver");
+        skip("CYANOTYPE_BACKEND names no driver");
     }
     for name in names {
         let options = DeviceOptions { backend: Some(name.parse().unwrap()), ..DeviceOptions::default() };
@@ -34,7 +42,7 @@ fn on_each_driver(test: impl Fn(DeviceOptions)) {
             Ok(device) => eprintln!("on {} ({name})", device.info().name),
             Err(error) if required.split(',').any(|required| required == name) => panic!("{name} is required: {error}"),
             Err(error) => {
-                eprintln!("skipped {name}: {error}");
+                skip(&format!("{name}: {error}"));
                 continue;
             }
         }

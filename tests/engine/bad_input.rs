@@ -286,7 +286,7 @@ mod out_of_memory {
     fn on_a_device() {
         let Some(context) = crate::common::gpu() else { return };
         if !context.description().contains("llvmpipe") {
-            println!("skipped: {} is not within the limit of address space", context.description());
+            crate::common::skip(format_args!("{} is not within the limit of address space", context.description()));
             return;
         }
         let backend = std::env::var("CYANOTYPE_BACKEND").expect("it named the device");

@@ -70,6 +70,13 @@ impl Watch {
     }
 }
 
+/// Says, past the harness, that a part of the running test is left out, and why: `.ci/test` counts these lines.
+pub fn skip(reason: impl std::fmt::Display) {
+    let thread = std::thread::current();
+    let line = format!("skipped in {}: {reason}\n", thread.name().unwrap_or("unnamed"));
+    let _ = std::io::stderr().write_all(line.as_bytes()); // the terminal may be gone
+}
+
 /// The GPU that the environment asks the tests to use. `None`, with a printed reason, where it asks for the CPU alone;
 /// a failure where `CYANOTYPE_REQUIRE` names a driver that is missing.
 pub fn gpu() -> Option<Context> {
@@ -81,7 +88,7 @@ pub fn gpu() -> Option<Context> {
                 required.is_empty(),
                 "CYANOTYPE_REQUIRE={required} but CYANOTYPE_BACKEND={name} names no GPU backend"
             );
-            println!("skipped: CYANOTYPE_BACKEND={name:?} names no GPU backend");
+            skip(format_args!("CYANOTYPE_BACKEND={name:?} names no GPU backend"));
             return None;
         }
         name => name.parse().expect("CYANOTYPE_BACKEND names a backend"),
@@ -97,7 +104,7 @@ pub fn gpu() -> Option<Context> {
             Some(context)
         }
         Err(error) if required.is_empty() => {
-            println!("skipped: {error}");
+            skip(error);
             None
         }
         Err(error) => panic!("CYANOTYPE_REQUIRE={required}, but {error}"),

@@ -1,6 +1,6 @@
 //! Every operator's module, fused and not, passes naga and goes on to the other shader languages. No device is needed.
 
-use crate::common::{Mood, Random, apply};
+use crate::common::{Mood, Random, apply, skip};
 use crate::random_graphs::random_case;
 use cyanotype::graph::lower::lower;
 use cyanotype::graph::simplify::{simplify, without_dead};
@@ -123,7 +123,7 @@ fn has(tool: &str) -> bool {
     let required = std::env::var("CYANOTYPE_REQUIRE").is_ok_and(|value| !value.is_empty());
     assert!(found || !required, "CYANOTYPE_REQUIRE is set, but {tool} is not installed (.ci/drivers installs it)");
     if !found {
-        println!("skipped: {tool} is not installed");
+        skip(format_args!("{tool} is not installed"));
     }
     found
 }
