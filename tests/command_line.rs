@@ -388,7 +388,8 @@ fn explain_says_what_happens() {
     assert_contains(&succeeds(&["explain", two, "--size", "64x64", "--format", "a=rgba8", "--format", "r8"]), "rgba8");
     for (arguments, part) in [
         (&["explain", "invert", "--size", "400"][..], "WIDTHxHEIGHT"),
-        (&["explain", "invert", "--size", "0x4"], "WIDTHxHEIGHT"),
+        (&["explain", "invert", "--size", "0x4"], "at least one pixel"),
+        (&["explain", "src"], "src is no chain of operators"),
         (&["explain", "invert", "--format", "rgb9"], "did you mean 'rgb8'?"),
         (&["explain", "invert", "--size", "im=4x4"], "did you mean 'in'?"),
         (&["explain", two, "--size", "4x4", "--size", "b=5x5"], "different sizes"),

@@ -18,7 +18,12 @@ pub fn run(common: &Common, chain: &str, sizes: &[String], formats: &[String], s
     let data = if is_graph_file(chain) {
         common.with_settings(files::read(Path::new(chain))?)?
     } else {
-        common.chain(chain)?
+        common.chain(chain).map_err(|failure| match Path::new(chain).exists() {
+            true => Failure::Usage(format!(
+                "{chain} is no chain of operators, and a file with a graph ends in .txt or .json"
+            )),
+            false => failure,
+        })?
     };
     let described = describe(&data, sizes, formats)?;
     let inputs: Vec<(&str, Description)> =
@@ -90,9 +95,12 @@ fn by_input(option: &str, given: &[String], names: &[&str]) -> Outcome<Vec<Strin
 }
 
 fn parse_size(text: &str) -> Outcome<(u32, u32)> {
-    let parsed = text.split_once(['x', 'X']).and_then(|(width, height)| {
-        let side = |digits: &str| digits.parse::<u32>().ok().filter(|side| *side > 0);
-        Some((side(width)?, side(height)?))
-    });
-    parsed.ok_or_else(|| Failure::Usage(format!("--size {text}: written WIDTHxHEIGHT, such as 4000x3000")))
+    let parsed = text
+        .split_once(['x', 'X'])
+        .and_then(|(width, height)| Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?)));
+    match parsed {
+        Some((0, _) | (_, 0)) => Err(Failure::Usage(format!("--size {text}: a picture has at least one pixel"))),
+        Some(size) => Ok(size),
+        None => Err(Failure::Usage(format!("--size {text}: written WIDTHxHEIGHT, such as 4000x3000"))),
+    }
 }

@@ -119,7 +119,10 @@ fn sample_of_modules() -> BTreeMap<String, String> {
 
 /// Whether a tool is there; a failure where `CYANOTYPE_REQUIRE` asks for a complete machine.
 fn has(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
+    is_there(tool, Command::new(tool).arg("--version").output().is_ok())
+}
+
+fn is_there(tool: &str, found: bool) -> bool {
     let required = std::env::var("CYANOTYPE_REQUIRE").is_ok_and(|value| !value.is_empty());
     assert!(found || !required, "CYANOTYPE_REQUIRE is set, but {tool} is not installed (.ci/drivers installs it)");
     if !found {
@@ -182,6 +185,32 @@ fn khronos_tools_accept_every_module() {
     }
     println!("{} modules", texts.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// WGSL by the other compiler of it: browsers use that one, and it refuses what naga lets pass (numbers a little too large
+/// for their type, barriers that not all reach).
+#[test]
+fn tint_accepts_every_module() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    if !is_there("Tint", root.join(".drivers/dawn/dawn.node").exists() && has("node")) {
+        return;
+    }
+    let script = root.join(".ci/tint.mjs").display().to_string();
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let file = |number: usize, text: &str| {
+        let path = folder.path().join(format!("{number}.wgsl"));
+        std::fs::write(&path, text).expect("it can be written");
+        path
+    };
+    let texts = sample_of_modules();
+    let files: Vec<PathBuf> = texts.keys().enumerate().map(|(number, text)| file(number, text)).collect();
+    if let Some(complaint) = complaint("node", &[&script], &files) {
+        panic!("{complaint}");
+    }
+    let wrong = [file(files.len(), "@compute @workgroup_size(1) fn main() { let largest = 3.4028235e38f; }")];
+    let complaint = complaint("node", &[&script], &wrong).expect("Tint accepts anything");
+    assert!(complaint.contains("cannot be represented as 'f32'"), "{complaint}");
+    println!("{} modules", texts.len());
 }
 
 /// GLSL ES 3.10, as a driver of OpenGL ES is given it.
@@ -249,7 +278,7 @@ fn edges_are_read_without_branches() {
             for (handle, function) in module.functions.iter() {
                 let name = function.name.as_deref().unwrap_or_default();
                 let is_strip = name.starts_with("edge_strip") || name.starts_with("edge_run");
-                if is_strip || !(name.starts_with("edge_") || name.ends_with("_coordinate") || name == "choose") {
+                if is_strip || !(name.starts_with("edge_") || name.ends_with("_coordinate") || name == "color_select") {
                     continue;
                 }
                 let branches = function.body.iter().any(|statement| matches!(statement, naga::Statement::If { .. }));
@@ -264,7 +293,7 @@ fn edges_are_read_without_branches() {
             }
         }
     }
-    for name in ["wrap_coordinate", "mirror_coordinate", "warp_coordinate", "choose"] {
+    for name in ["wrap_coordinate", "mirror_coordinate", "warp_coordinate", "color_select"] {
         assert!(seen.contains(name), "{name} was not looked at");
     }
 }

@@ -1,7 +1,7 @@
 // All of this is without branches: drivers of software GPUs take both ways of each, and SwiftShader needs time by two to
 // their number where they stand in a loop. Choices are by vectors of truths, since OpenGL ES makes a branch of one truth.
 
-fn choose(color: vec4f, other: vec4f, take_other: bool) -> vec4f {
+fn color_select(color: vec4f, other: vec4f, take_other: bool) -> vec4f {
     return select(color, other, vec4<bool>(take_other));
 }
 
@@ -48,10 +48,10 @@ fn run_of(color: vec4f) -> Run {
 
 fn strip_select(strip: Strip, other: Strip, take_other: bool) -> Strip {
     return Strip(
-        choose(strip.a, other.a, take_other),
-        choose(strip.b, other.b, take_other),
-        choose(strip.c, other.c, take_other),
-        choose(strip.d, other.d, take_other),
+        color_select(strip.a, other.a, take_other),
+        color_select(strip.b, other.b, take_other),
+        color_select(strip.c, other.c, take_other),
+        color_select(strip.d, other.d, take_other),
     );
 }
 
@@ -66,10 +66,10 @@ fn run_select(run: Run, other: Run, take_other: bool) -> Run {
 
 // Pixels behind the one of index `last` repeat it; `before` is the pixel to the left, in case it lies there.
 fn strip_clamped(strip: Strip, before: vec4f, last: i32) -> Strip {
-    let a = choose(strip.a, before, last < 0);
-    let b = choose(strip.b, a, last < 1);
-    let c = choose(strip.c, b, last < 2);
-    return Strip(a, b, c, choose(strip.d, c, last < 3));
+    let a = color_select(strip.a, before, last < 0);
+    let b = color_select(strip.b, a, last < 1);
+    let c = color_select(strip.c, b, last < 2);
+    return Strip(a, b, c, color_select(strip.d, c, last < 3));
 }
 
 fn run_clamped(run: Run, before: vec4f, last: i32) -> Run {
@@ -82,10 +82,10 @@ fn run_clamped(run: Run, before: vec4f, last: i32) -> Run {
 // Pixels behind the one of index `last` become `color`.
 fn strip_filled(strip: Strip, color: vec4f, last: i32) -> Strip {
     return Strip(
-        choose(strip.a, color, last < 0),
-        choose(strip.b, color, last < 1),
-        choose(strip.c, color, last < 2),
-        choose(strip.d, color, last < 3),
+        color_select(strip.a, color, last < 0),
+        color_select(strip.b, color, last < 1),
+        color_select(strip.c, color, last < 2),
+        color_select(strip.d, color, last < 3),
     );
 }
 

@@ -13,7 +13,7 @@ fn blend(first: vec4f, second: vec4f, u: Blend) -> vec4f {
 }
 
 fn blend_straight(color: vec4f) -> vec3f {
-    return select(vec3f(0.0), color.rgb * (1.0 / max(color.a, 1.175494351e-38)), vec3<bool>(color.a > 0.0));
+    return select(vec3f(0.0), color.rgb * (1.0 / max(color.a, SMALLEST)), vec3<bool>(color.a > 0.0));
 }
 
 // Jumps stand this far off the exact 0 and 1, so that rounding does not decide.

@@ -3,5 +3,5 @@ fn checkerboard(at: vec2f, u: Checkerboard) -> vec4f {
     let square = floor(at * u.frequency);
     let number = square.x + square.y;
     let is_odd = number - 2.0 * floor(number * 0.5) > 0.5;
-    return choose(u.first, u.second, is_odd);
+    return color_select(u.first, u.second, is_odd);
 }

@@ -1,7 +1,7 @@
 // A picture and its blur: adds a multiple of what the blur took away, beyond a threshold.
 fn unsharp(first: vec4f, second: vec4f, u: Unsharp) -> vec4f {
     // Straight colours are compared, in units of this pixel's alpha: an even colour stays even as alpha changes.
-    let straight = vec3f(first.a / max(second.a, 1.175494351e-38));
+    let straight = vec3f(first.a / max(second.a, SMALLEST));
     let ratio = select(vec3f(0.0), straight, vec3<bool>(second.a > 0.0));
     let limit = vec3f(u.threshold * max(first.a, 0.0));
     let difference = first.rgb - second.rgb * ratio;

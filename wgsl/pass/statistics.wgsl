@@ -12,8 +12,8 @@ fn main(
     let at = group.xy + uniforms.first;
     let invocation = at * vec2u(GROUP_WIDTH, GROUP_HEIGHT) + local.xy;
     let x = i32(invocation.x * 4u);
-    var low = vec4f(3.4028235e38);
-    var high = vec4f(-3.4028235e38);
+    var low = vec4f(LARGEST);
+    var high = vec4f(-LARGEST);
     var total = vec4f(0.0);
     for (var row = 0; row < ROWS; row += 1) {
         let y = i32(invocation.y) * ROWS + row;
@@ -24,13 +24,13 @@ fn main(
                 x + 1 < i32(uniforms.extent.x), x + 2 < i32(uniforms.extent.x), x + 3 < i32(uniforms.extent.x),
             );
             let a = sanitize(strip.a);
-            let b = choose(a, sanitize(strip.b), inside.x);
-            let c = choose(a, sanitize(strip.c), inside.y);
-            let d = choose(a, sanitize(strip.d), inside.z);
+            let b = color_select(a, sanitize(strip.b), inside.x);
+            let c = color_select(a, sanitize(strip.c), inside.y);
+            let d = color_select(a, sanitize(strip.d), inside.z);
             low = min(low, min(min(a, b), min(c, d)));
             high = max(high, max(max(a, b), max(c, d)));
-            total += (a + choose(vec4f(0.0), b, inside.x))
-                + (choose(vec4f(0.0), c, inside.y) + choose(vec4f(0.0), d, inside.z));
+            total += (a + color_select(vec4f(0.0), b, inside.x))
+                + (color_select(vec4f(0.0), c, inside.y) + color_select(vec4f(0.0), d, inside.z));
         }
     }
     least[index] = low;

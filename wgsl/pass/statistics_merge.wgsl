@@ -15,8 +15,8 @@ var<workgroup> sum: array<vec4f, GROUP_SIZE>;
 
 @compute @workgroup_size(GROUP_SIZE)
 fn main(@builtin(local_invocation_index) index: u32) {
-    var low = vec4f(3.4028235e38);
-    var high = vec4f(-3.4028235e38);
+    var low = vec4f(LARGEST);
+    var high = vec4f(-LARGEST);
     var total = vec4f(0.0);
     for (var entry = index; entry < uniforms.partials; entry += GROUP_SIZE) {
         low = min(low, bitcast<vec4f>(partial[entry * 3u]));

@@ -28,6 +28,6 @@ fn GATHER(x: i32, y: i32) -> Strip {
             c = d;
         }
     }
-    let scale = 1.0 / max(total, vec4f(1.175494351e-38));
+    let scale = 1.0 / max(total, vec4f(SMALLEST));
     return Strip(sum.a * scale.x, sum.b * scale.y, sum.c * scale.z, sum.d * scale.w);
 }

@@ -44,7 +44,7 @@ impl Generator<'_> {
                 let color = self.edge_color(value, color);
                 format!(
                     "    let inside = clamp(at, vec2i(0), vec2i({size}.xy) - vec2i(1));\n    \
-                     return choose({read}(inside), {color}, any(inside != at));\n"
+                     return color_select({read}(inside), {color}, any(inside != at));\n"
                 )
             }
         };
@@ -65,7 +65,7 @@ impl Generator<'_> {
                 "    let last = i32({size}.x) - 1;\n    let start = clamp(x, 0, last / 4 * 4);\n    \
                  let read = {strip}(start, clamp(y, 0, i32({size}.y) - 1));\n    \
                  let strip = strip_clamped(read, read.a, last - start);\n    \
-                 return strip_select(strip, strip_of(choose(strip.d, strip.a, x < start)), x != start);\n"
+                 return strip_select(strip, strip_of(color_select(strip.d, strip.a, x < start)), x != start);\n"
             ),
             Edge::Constant(color) if packed => {
                 let color = self.edge_color(value, color);
@@ -140,7 +140,7 @@ impl Generator<'_> {
                 )
             }
             _ => "    let run = run_clamped(read, read.a.a, last - start);\n    \
-                  return run_select(run, run_of(choose(run.d.d, run.a.a, x < start)), x != start);\n"
+                  return run_select(run, run_of(color_select(run.d.d, run.a.a, x < start)), x != start);\n"
                 .to_string(),
         };
         self.add(&format!("edge_run_{id}"), format!("fn edge_run_{id}(x: i32, y: i32) -> Run {{\n{head}{body}}}"));
