@@ -125,7 +125,7 @@ fn single_pixel(format: PixelFormat, word: &str, opaque: bool) -> String {
         (3, SampleType::U8) => format!(
             "    let byte = pixel * 3u;\n    let shift = (byte & 3u) * 8u;\n    let low = {word}(byte / 4u, y) >> shift;\n    \
              let high = {word}((byte + 2u) / 4u, y) << ((32u - shift) & 31u);\n    \
-             return vec4f(unpack_bytes(low | select(high, 0u, shift == 0u)).xyz, 1.0);\n"
+             return vec4f(unpack_bytes(low | select(vec2u(high), vec2u(0u), vec2<bool>(shift == 0u)).x).xyz, 1.0);\n"
         ),
         (3, SampleType::F32) => format!(
             "    let at_word = pixel * 3u;\n    return vec4f(sanitize(bitcast<vec4f>(vec4u({word}(at_word, y), \
@@ -135,7 +135,7 @@ fn single_pixel(format: PixelFormat, word: &str, opaque: bool) -> String {
         (3, _) => format!(
             "    let short = pixel * 3u;\n    let first = {word}(short / 2u, y);\n    \
              let second = {word}(short / 2u + 1u, y);\n    let odd = (short & 1u) == 1u;\n    \
-             return vec4f(select(unpack_shorts(first, second).xyz, unpack_shorts(first, second).yzw, odd), 1.0);\n"
+             return vec4f(select(unpack_shorts(first, second).xyz, unpack_shorts(first, second).yzw, vec3<bool>(odd)), 1.0);\n"
         ),
         (_, sample) => {
             let words = quad_words(sample);

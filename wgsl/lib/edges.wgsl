@@ -1,5 +1,5 @@
 // All of this is without branches: drivers of software GPUs take both ways of each, and SwiftShader needs time by two to
-// their number where they stand in a loop. Choices are by vectors of truths, since OpenGL ES makes a branch of one truth.
+// their number where they stand in a loop. As float_select, for colours.
 
 fn color_select(color: vec4f, other: vec4f, take_other: bool) -> vec4f {
     return select(color, other, vec4<bool>(take_other));

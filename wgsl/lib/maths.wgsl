@@ -6,6 +6,12 @@ const LARGEST: f32 = 0x1.fffffep+127f;
 // The smallest normal number; drivers may take smaller ones for 0.
 const SMALLEST: f32 = 0x1p-126f;
 
+// One of two numbers, by vectors: OpenGL ES makes a branch of a choice by one truth, and drivers on the CPU compile loops
+// with many branches badly.
+fn float_select(value: f32, other: f32, take_other: bool) -> f32 {
+    return select(vec2f(value), vec2f(other), vec2<bool>(take_other)).x;
+}
+
 // Whether the bits are those of a NaN.
 fn is_nan(value: f32) -> bool {
     return (bitcast<u32>(value) & 0x7fffffffu) > 0x7f800000u;
@@ -69,7 +75,7 @@ fn safe_pow(value: f32, exponent: f32) -> f32 {
 // As safe_pow, for red, green and blue.
 fn safe_pow3(value: vec3f, exponent: f32) -> vec3f {
     let power = safe_exp2_3(exponent * safe_log2_3(value));
-    let power_of_nothing = vec3f(select(0.0, LARGEST, exponent < 0.0));
+    let power_of_nothing = select(vec3f(0.0), vec3f(LARGEST), vec3<bool>(exponent < 0.0));
     let defined = select(power_of_nothing, power, value > vec3f(0.0));
     return select(defined, vec3f(1.0), vec3<bool>(exponent == 0.0));
 }
@@ -118,23 +124,23 @@ fn safe_atan2(y: f32, x: f32) -> f32 {
     let large = max(x_size, y_size);
     // The angle lies in 0..45 degrees. Beyond half of that it is counted from 45 degrees on.
     let far = small > large * 0.41421357;
-    let top = select(small, small - large, far);
-    let bottom = select(large, small + large, far);
+    let top = float_select(small, small - large, far);
+    let bottom = float_select(large, small + large, far);
     let tangent = top / max(bottom, SMALLEST);
     let square = tangent * tangent;
     let poly = ((0.08053723 * square - 0.13877679) * square + 0.1997771) * square - 0.3333295;
     var angle = poly * square * tangent + tangent;
-    angle = select(angle, angle + 0.785398163, far);
-    angle = select(angle, 1.57079633 - angle, y_size > x_size);
-    angle = select(angle, 3.14159265 - angle, x < 0.0);
-    return select(angle, -angle, y < 0.0);
+    angle = float_select(angle, angle + 0.785398163, far);
+    angle = float_select(angle, 1.57079633 - angle, y_size > x_size);
+    angle = float_select(angle, 3.14159265 - angle, x < 0.0);
+    return float_select(angle, -angle, y < 0.0);
 }
 
 // 0 up to low, 1 from high on, a smooth cubic between; a step where the two are equal, which WGSL's does not define.
 fn safe_smoothstep(low: f32, high: f32, value: f32) -> f32 {
     let width = high - low;
-    let slope = clamp((value - low) / select(width, 1.0, width == 0.0), 0.0, 1.0);
-    let x = select(slope, select(0.0, 1.0, value > low), width == 0.0);
+    let slope = clamp((value - low) / float_select(width, 1.0, width == 0.0), 0.0, 1.0);
+    let x = float_select(slope, float_select(0.0, 1.0, value > low), width == 0.0);
     return x * x * (3.0 - 2.0 * x);
 }
 
@@ -170,17 +176,17 @@ fn hue_of(color: vec3f, high: f32, range: f32) -> f32 {
     var difference = vec2f(color.r - color.g, 4.0);
     difference = select(difference, vec2f(color.b - color.r, 2.0), vec2<bool>(high == color.g));
     difference = select(difference, vec2f(color.g - color.b, 0.0), vec2<bool>(high == color.r));
-    let offset = select(0.0, difference.x / max(range, SMALLEST), range > 0.0);
+    let offset = float_select(0.0, difference.x / max(range, SMALLEST), range > 0.0);
     let hue = (difference.y + offset) * (1.0 / 6.0);
-    let positive = select(hue, hue + 1.0, hue < 0.0);
-    return select(0.0, positive, positive < 1.0 && range > 0.0);
+    let positive = float_select(hue, hue + 1.0, hue < 0.0);
+    return float_select(0.0, positive, all(vec2<bool>(1.0 > positive, range > 0.0)));
 }
 
 // Hue (in turns, 0..1), saturation and value of a colour. Grey has hue and saturation 0.
 fn rgb_to_hsv(color: vec3f) -> vec3f {
     let high = max(color.r, max(color.g, color.b));
     let range = high - min(color.r, min(color.g, color.b));
-    let saturation = select(0.0, range / max(high, SMALLEST), high > 0.0);
+    let saturation = float_select(0.0, range / max(high, SMALLEST), high > 0.0);
     return vec3f(hue_of(color, high, range), saturation, high);
 }
 
@@ -198,7 +204,7 @@ fn rgb_to_hsl(color: vec3f) -> vec3f {
     let low = min(color.r, min(color.g, color.b));
     // The widest range that this lightness allows: 0 for black and white, negative outside of 0..1.
     let widest = 1.0 - abs(high + low - 1.0);
-    let saturation = select(0.0, (high - low) / max(widest, SMALLEST), widest > 0.0);
+    let saturation = float_select(0.0, (high - low) / max(widest, SMALLEST), widest > 0.0);
     return vec3f(hue_of(color, high, high - low), saturation, (high + low) * 0.5);
 }
 

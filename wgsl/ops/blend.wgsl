@@ -106,7 +106,9 @@ fn blend_set_luminosity(color: vec3f, wanted: f32) -> vec3f {
     let shifted = color + (wanted - blend_luminosity(color));
     let low = min(min(shifted.r, shifted.g), shifted.b);
     let high = max(max(shifted.r, shifted.g), shifted.b);
-    let from_below = select(1.0, max(wanted, 0.0) / max(wanted - low, blend_edge), low < 0.0);
-    let from_above = select(1.0, max(1.0 - wanted, 0.0) / max(high - wanted, blend_edge), high > 1.0);
-    return wanted + (shifted - wanted) * from_below * from_above;
+    // From below, and from above.
+    let room = max(vec2f(wanted, 1.0 - wanted), vec2f(0.0));
+    let reach = max(vec2f(wanted - low, high - wanted), vec2f(blend_edge));
+    let drawn = select(vec2f(1.0), room / reach, vec2<bool>(0.0 > low, high > 1.0));
+    return wanted + (shifted - wanted) * drawn.x * drawn.y;
 }

@@ -22,15 +22,14 @@ fn lut3d(color: vec4f, u: Lut3d) -> vec4f {
     } else {
         // From the dark corner to the bright one, first along the axis with the largest fraction, last along that with
         // the smallest. Among equal fractions any order will do: the corner it decides on has weight 0.
-        let by_blue = select(plane, row, part.y >= part.z);
-        let first = select(by_blue, 1u, part.x >= max(part.y, part.z));
-        let by_green = select(1u, row, part.y <= part.x);
-        let last = select(by_green, plane, part.z <= min(part.x, part.y));
+        let by_green = select(vec2u(plane, 1u), vec2u(row), vec2<bool>(part.y >= part.z, part.y <= part.x));
+        let decided = vec2<bool>(part.x >= max(part.y, part.z), part.z <= min(part.x, part.y));
+        let ends = select(by_green, vec2u(1u, plane), decided);
         let high = max(max(part.x, part.y), part.z);
         let low = min(min(part.x, part.y), part.z);
         let middle = max(min(part.x, part.y), min(max(part.x, part.y), part.z));
-        found = table(near).rgb * (1.0 - high) + table(near + first).rgb * (high - middle)
-            + table(near + far - last).rgb * (middle - low) + table(near + far).rgb * low;
+        found = table(near).rgb * (1.0 - high) + table(near + ends.x).rgb * (high - middle)
+            + table(near + far - ends.y).rgb * (middle - low) + table(near + far).rgb * low;
     }
     return vec4f(color.rgb * (1.0 - u.strength) + found * u.strength, color.a);
 }
