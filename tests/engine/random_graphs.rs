@@ -193,25 +193,31 @@ impl Tolerances {
         let cpu = Context::cpu();
         let full = Options { fuse: true, precision: Precision::Full };
         let mut random = Random(seed);
-        let mut tolerances = BTreeMap::new();
         // A disturbance leaves alpha alone, so what each node may round it by is added for all channels.
         let rounding = disturbance(precision) * case.graph.nodes.len() as f32;
         // Half floats count in 2^-24 below 2^-14, and some drivers cut off instead of rounding. Straight colours of all but
-        // transparent pixels come from premultiplied ones of that size. Where the output's format rounds an alpha to zero,
-        // it may have been of any size below that: then half floats say nothing of the colour, if there is one.
+        // transparent pixels come from premultiplied ones of that size, whether the output's format holds the alpha, rounds
+        // it away or has none. So the alpha is that of the same outputs in full.
         let finest = if precision == Precision::Half { 2.0_f32.powi(-24) * case.graph.nodes.len() as f32 } else { 0.0 };
-        let floor = |image: &Image, color: [f32; 4]| {
-            let is_straight = image.description().alpha == AlphaMode::Straight;
-            let has_color = color[..3].iter().any(|value| *value != 0.0);
-            let is_thin = is_straight && finest > 0.0 && (color[3] > 0.0 || has_color);
-            let thin = if is_thin { finest / color[3].max(finest) } else { 0.0 };
-            color.map(|value| (step(image.format()) * 1.01 + rounding + thin) * value.abs().max(1.0))
-        };
-        for name in reference.names().filter(|name| reference.is_picture(name)) {
-            let image = reference.image(name).expect("a picture");
-            let floors = image.to_rgba_f32().iter().map(|color| floor(&image, *color)).collect::<Vec<_>>();
-            tolerances.insert(name.to_string(), floors);
+        let mut in_full = case.graph.clone();
+        for output in in_full.outputs.iter_mut().filter(|output| reference.is_picture(&output.name)) {
+            output.format = Some(PixelFormat::Rgba32F);
         }
+        let in_full = render(&cpu, &in_full, &case.inputs, &full).expect("the graph runs with other outputs");
+        let mut floors = BTreeMap::new();
+        for name in reference.names().filter(|name| reference.is_picture(name)) {
+            let (image, behind) =
+                (reference.image(name).expect("a picture"), in_full.image(name).expect("the same in full"));
+            let is_straight = behind.description().alpha == AlphaMode::Straight;
+            let floor = |color: [f32; 4], [.., alpha]: [f32; 4]| {
+                let is_thin = is_straight && finest > 0.0 && alpha > 0.0;
+                let thin = if is_thin { finest / alpha.max(finest) } else { 0.0 };
+                color.map(|value| (step(image.format()) * 1.01 + rounding + thin) * value.abs().max(1.0))
+            };
+            let pairs = image.to_rgba_f32().into_iter().zip(behind.to_rgba_f32());
+            floors.insert(name.to_string(), pairs.map(|(color, behind)| floor(color, behind)).collect::<Vec<_>>());
+        }
+        let mut tolerances = floors.clone();
         // Jumps lie at one place only, so smaller disturbances find other pixels than larger ones.
         let sizes = [1.0, 0.5, 0.25].map(|part| part * disturbance(precision));
         let patterns = [Pattern::Above, Pattern::Below, Pattern::ByNode, Pattern::ByPixel];
@@ -220,8 +226,8 @@ impl Tolerances {
             let moved = render(&cpu, &graph, &case.inputs, &full).expect("the graph runs undisturbed");
             for (name, tolerance) in &mut tolerances {
                 let (still, moved) = (reference.image(name).expect("a picture"), moved.image(name).expect("the same"));
-                for (slot, (p, q)) in tolerance.iter_mut().zip(still.to_rgba_f32().iter().zip(moved.to_rgba_f32())) {
-                    let floor = floor(&still, *p);
+                let pixels = still.to_rgba_f32().into_iter().zip(moved.to_rgba_f32());
+                for ((slot, floor), (p, q)) in tolerance.iter_mut().zip(&floors[name]).zip(pixels) {
                     for channel in 0..4 {
                         // Factor 3: the disturbances add up otherwise in each run, and the worst is rarely hit.
                         let distance = 3.0 * (p[channel] - q[channel]).abs() + floor[channel];
