@@ -262,6 +262,42 @@ fn only_modules_without_foreign_text_are_trusted() {
     assert_eq!(trusted, [true, false, true, false]);
 }
 
+/// A pass reads beyond an edge dozens of times, and SwiftShader takes time by two to the number of branches in a loop.
+#[test]
+fn edges_are_read_without_branches() {
+    let mut seen = BTreeSet::new();
+    for (operator, edge) in ["clamp", "wrap", "mirror", "constant"]
+        .into_iter()
+        .flat_map(|edge| [("median 3", edge), ("affine [1, 0.1, 0, 0.2, 1, 0]", edge)])
+    {
+        let graph = Graph::parse(&format!("@in | median 3 | {operator} edge={edge} -> out")).expect("a graph").data();
+        let inputs = [("in", Description::new(20, 10, PixelFormat::Rgb8))];
+        let options = Options { fuse: false, ..Options::default() };
+        for (label, text) in modules(&graph, &inputs, &options) {
+            let (module, info) = validate(&label, &text);
+            for (handle, function) in module.functions.iter() {
+                let name = function.name.as_deref().unwrap_or_default();
+                let is_strip = name.starts_with("edge_strip") || name.starts_with("edge_run");
+                if is_strip || !(name.starts_with("edge_") || name.ends_with("_coordinate") || name == "color_select") {
+                    continue;
+                }
+                let branches = function.body.iter().any(|statement| matches!(statement, naga::Statement::If { .. }));
+                let chooses = function.expressions.iter().any(|(_, expression)| match expression {
+                    naga::Expression::Select { condition, .. } => {
+                        matches!(info[handle][*condition].ty.inner_with(&module.types), naga::TypeInner::Scalar(_))
+                    }
+                    _ => false,
+                });
+                assert!(!branches && !chooses, "{operator} {edge}: {name} branches\n{text}");
+                seen.insert(name.to_string());
+            }
+        }
+    }
+    for name in ["wrap_coordinate", "mirror_coordinate", "warp_coordinate", "color_select"] {
+        assert!(seen.contains(name), "{name} was not looked at");
+    }
+}
+
 /// Choices by one truth that a loop makes in a round, where the calls are written out; the most of all loops.
 struct Choices<'m> {
     module: &'m naga::Module,
