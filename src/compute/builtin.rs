@@ -28,6 +28,26 @@ pub(crate) struct State {
     pub(super) bandwidth: Mutex<Option<f64>>,
 }
 
+impl Context {
+    /// The WGSL of the engine's own kernels that were compiled on this context so far, in no particular order: what a
+    /// device was given, to read or to hand to another tool. None on the CPU.
+    ///
+    /// ```
+    /// # fn main() -> cyanotype::Result<()> {
+    /// let context = cyanotype::Context::new()?;
+    /// let sum = context.buffer(&[1.0f32, 2.0])?.sum().wait()?;
+    /// for text in context.kernel_texts() {
+    ///     println!("{text}");
+    /// }
+    /// # assert_eq!(sum, 3.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn kernel_texts(&self) -> Vec<String> {
+        self.compute_state().kernels.lock().keys().map(|text| text.to_string()).collect()
+    }
+}
+
 /// The text of a kernel in the making: constants and aliases, then files.
 pub(super) struct Text(String);
 

@@ -37,7 +37,7 @@ impl Default for Options {
 pub enum Precision {
     /// `rgba8unorm`: fast previews; values outside 0..1 are lost between passes.
     Byte,
-    /// `rgba16float`.
+    /// `rgba16float`: 11 significant bits; values beyond ±65504 are cut off between passes.
     #[default]
     Half,
     /// `rgba32float`.

@@ -4,6 +4,7 @@ mod bad_input;
 mod checkers;
 mod common;
 mod exact;
+mod languages;
 mod operators;
 mod peers;
 mod plans;

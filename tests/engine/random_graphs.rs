@@ -3,9 +3,9 @@
 //! # Tolerance
 //! Operators magnify small differences (a steep curve) or jump (threshold, nearest neighbour, bins), so no single number
 //! is right for all graphs. What a graph does to rounding is measured on the graph itself: the CPU runs it again with every
-//! intermediate value disturbed by a little more than one rounding of the format between passes, each time otherwise. The
-//! tolerance of a pixel is what its value moved by, with a factor for what a few disturbances can miss, plus one step of
-//! rounding of the output.
+//! intermediate value disturbed by a little more than one rounding of the format between passes, each time otherwise, and
+//! cut off at the largest number of that format. The tolerance of a pixel is what its value moved by, with a factor for
+//! what a few disturbances can miss, plus one step of rounding of the output.
 
 use crate::common::{Mood, Random, Watch, apply, difference, gpu, keep, picture, render, seed};
 use cyanotype::graph::NodeContent;
@@ -115,7 +115,7 @@ enum Pattern {
 }
 
 /// The same graph with a disturbance after each node.
-fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: Pattern) -> GraphData {
+fn disturbed(graph: &GraphData, random: &mut Random, disturbance: Disturbance, pattern: Pattern) -> GraphData {
     let mut out = GraphData::default();
     let mut map = Vec::new();
     for node in &graph.nodes {
@@ -134,7 +134,7 @@ fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: Pattern
             map.push(id);
             continue;
         }
-        let disturbance = disturbance_operator(random, size, pattern);
+        let disturbance = disturbance_operator(random, disturbance, pattern);
         map.push(out.apply_custom(Arc::new(disturbance), &[], vec![id]).expect("it has no parameters"));
     }
     for output in &graph.outputs {
@@ -143,9 +143,13 @@ fn disturbed(graph: &GraphData, random: &mut Random, size: f32, pattern: Pattern
     out
 }
 
-fn disturbance_operator(random: &mut Random, size: f32, pattern: Pattern) -> CustomOperator {
+fn disturbance_operator(random: &mut Random, disturbance: Disturbance, pattern: Pattern) -> CustomOperator {
     let seed = random.next();
+    let Disturbance { size, largest } = disturbance;
     let by_node = if random.chance(0.5) { size } else { -size };
+    // A fused graph keeps some values in registers, which cut nothing off, and others in textures.
+    let is_kept = matches!(pattern, Pattern::ByNode) && random.chance(0.5);
+    let largest = if is_kept { f32::MAX } else { largest };
     let disturb = move |value: f32, channel: u64| {
         let change = match pattern {
             Pattern::Above => size,
@@ -156,21 +160,31 @@ fn disturbance_operator(random: &mut Random, size: f32, pattern: Pattern) -> Cus
                 false => -size,
             },
         };
-        value + change * (value + 0.25)
+        (value + change * (value + 0.25)).clamp(-largest, largest)
     };
     let text = "fn disturbance(color: vec4f) -> vec4f { return color; }";
     let operator = CustomOperator::point("disturbance", text).expect("its text is well-formed");
     operator.on_cpu(move |[r, g, b, a], _| [disturb(r, 0), disturb(g, 1), disturb(b, 2), a])
 }
 
-/// One rounding of what a pass stores, relative to the value; and arithmetic of a handful of operations for `Full`.
-fn disturbance(precision: Precision) -> f32 {
-    match precision {
-        // Half a step of an 11-bit significand, and as much again for the operations of the pass.
-        Precision::Half => 1.0e-3,
-        // WGSL allows exp2 and log2 (hence pow) an error of 3 to 4 ULP at magnitudes of up to 2^4, which is 2e-6 of the
-        // result, and division 2.5 ULP; a node is a few of these.
-        _ => 8.0e-6,
+/// What a pass may do to a value.
+#[derive(Clone, Copy)]
+struct Disturbance {
+    /// One rounding of what is stored, relative to the value; and arithmetic of a handful of operations.
+    size: f32,
+    /// The largest number that can be stored.
+    largest: f32,
+}
+
+impl Disturbance {
+    fn of(precision: Precision) -> Disturbance {
+        match precision {
+            // Half a step of an 11-bit significand, and as much again for the operations of the pass.
+            Precision::Half => Disturbance { size: 1.0e-3, largest: 65504.0 },
+            // WGSL allows exp2 and log2 (hence pow) an error of 3 to 4 ULP at magnitudes of up to 2^4, which is 2e-6 of the
+            // result, and division 2.5 ULP; a node is a few of these.
+            _ => Disturbance { size: 8.0e-6, largest: f32::MAX },
+        }
     }
 }
 
@@ -194,7 +208,8 @@ impl Tolerances {
         let full = Options { fuse: true, precision: Precision::Full };
         let mut random = Random(seed);
         // A disturbance leaves alpha alone, so what each node may round it by is added for all channels.
-        let rounding = disturbance(precision) * case.graph.nodes.len() as f32;
+        let disturbance = Disturbance::of(precision);
+        let rounding = disturbance.size * case.graph.nodes.len() as f32;
         // Half floats count in 2^-24 below 2^-14, and some drivers cut off instead of rounding. Straight colours of all but
         // transparent pixels come from premultiplied ones of that size, whether the output's format holds the alpha, rounds
         // it away or has none. So the alpha is that of the same outputs in full.
@@ -219,7 +234,7 @@ impl Tolerances {
         }
         let mut tolerances = floors.clone();
         // Jumps lie at one place only, so smaller disturbances find other pixels than larger ones.
-        let sizes = [1.0, 0.5, 0.25].map(|part| part * disturbance(precision));
+        let sizes = [1.0, 0.5, 0.25].map(|part| Disturbance { size: part * disturbance.size, ..disturbance });
         let patterns = [Pattern::Above, Pattern::Below, Pattern::ByNode, Pattern::ByPixel];
         for (size, pattern) in sizes.into_iter().flat_map(|size| patterns.map(|pattern| (size, pattern))) {
             let graph = disturbed(&case.graph, &mut random, size, pattern);
