@@ -30,9 +30,9 @@ fn check(case: &Case, gpu: Option<&Context>, what: &str) {
         );
     }
     let Some(gpu) = gpu.filter(|_| is_drawn()) else { return };
-    let tolerances = Tolerances::measure(case, &reference, Precision::Full, 5);
+    let mut tolerances = Tolerances::measure(case, &reference, Precision::Full, 5);
     let result = render(gpu, &case.graph, &case.inputs, &full).unwrap_or_else(|error| panic!("{what}: {error}"));
-    tolerances.require(what, &reference, &result).unwrap_or_else(|message| panic!("{message}"));
+    tolerances.require(what, &result).unwrap_or_else(|message| panic!("{message}"));
 }
 
 fn single(
