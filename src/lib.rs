@@ -65,6 +65,6 @@ pub use graph::{CustomKind, CustomOperator, Graph, GraphData, Node, ParameterHan
 pub use image::{AlphaMode, ColorSpace, Description, Image, ImageView, PixelFormat};
 pub use op::Argument;
 pub use plan::recording::Limits;
-pub use plan::{Options, Precision, Report};
+pub use plan::{Options, PassShape, PassShapes, Precision, Report};
 pub use program::{FrameOptions, ParameterPath, Picture, Program, Readback, Results, WhenFull};
 pub use timings::Timings;

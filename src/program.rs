@@ -8,7 +8,7 @@ use crate::graph::simplify::{Decisions, simplify, structure, without_dead};
 use crate::graph::{GraphData, ParameterHandle};
 use crate::image::{Description, Image, ImageView};
 use crate::op::{Argument, Rows};
-use crate::plan::recording::{Command, Limits, PackedLayout, Recording};
+use crate::plan::recording::{Command, Dispatch, Limits, PackedLayout, Recording};
 use crate::plan::{Options, Plan, Report};
 use crate::timings::{Timings, milliseconds};
 use crate::{cpu, plan, shader};
@@ -272,6 +272,10 @@ impl Program {
         inputs: &[(&str, Description)],
         options: &Options,
     ) -> Result<Self> {
+        let shapes = options.pass_shapes.unwrap_or_else(|| context.pass_shapes());
+        shapes.check(&context.limits())?;
+        // Fixed here: tables are laid out by them, and tuning may find others while the program lives.
+        let options = &Options { pass_shapes: Some(shapes), ..*options };
         let lowered = lower(&data, inputs)?;
         let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
         let inputs = inputs.iter().map(|(name, description)| (name.to_string(), *description)).collect();
@@ -309,16 +313,19 @@ impl Program {
 
     /// The WGSL module of each dispatch, under the names of its operators. On the CPU: what a GPU would be given.
     pub fn wgsl(&self) -> Result<Vec<(String, String)>> {
+        let named = |dispatch: Dispatch| (dispatch.label, dispatch.wgsl.to_string());
+        Ok(self.dispatches()?.into_iter().map(named).collect())
+    }
+
+    /// What a GPU is told to run, in order.
+    pub(crate) fn dispatches(&self) -> Result<Vec<Dispatch>> {
         let compiled = self.current();
-        let recording = shader::record(&compiled.graph, &compiled.plan, &self.context.limits())?;
-        Ok(recording
-            .commands
-            .into_iter()
-            .filter_map(|command| match command {
-                Command::Dispatch(dispatch) => Some((dispatch.label, dispatch.wgsl.to_string())),
-                Command::Clear { .. } => None,
-            })
-            .collect())
+        let recording = shader::record(&compiled.graph, &compiled.plan, &limits(&self.context, &self.options))?;
+        let dispatch = |command| match command {
+            Command::Dispatch(dispatch) => Some(dispatch),
+            Command::Clear { .. } => None,
+        };
+        Ok(recording.commands.into_iter().filter_map(dispatch).collect())
     }
 
     /// Whether it runs on the device of its context, rather than falling back to the CPU because of a limit.
@@ -348,7 +355,7 @@ impl Program {
             state.others.get(&wanted).map(Arc::clone)
         };
         let next = match known {
-            Some(known) => renumber(&known, simplified.graph)?,
+            Some(known) => renumber(&known, simplified.graph, &limits(&self.context, &self.options))?,
             None => compile(&self.context, simplified.graph, &self.options, simplified.notes)?,
         };
         state.decisions = simplified.decisions;
@@ -545,6 +552,12 @@ impl Program {
     }
 }
 
+/// What plans keep within, with passes shaped as the options say.
+fn limits(context: &Context, options: &Options) -> Limits {
+    let limits = context.limits();
+    Limits { pass_shapes: options.pass_shapes.unwrap_or(limits.pass_shapes), ..limits }
+}
+
 /// Plans and, on a GPU, records and loads. A plan over the device's limits runs on the CPU instead, and says so.
 fn compile(context: &Context, graph: Lowered, options: &Options, mut notes: Vec<String>) -> Result<Compiled> {
     let structure = structure(&graph);
@@ -552,7 +565,7 @@ fn compile(context: &Context, graph: Lowered, options: &Options, mut notes: Vec<
     #[cfg(feature = "gpu")]
     if let Backend::Gpu(device) = context.backend() {
         device.check()?;
-        let limits = device.limits();
+        let limits = limits(context, options);
         let planned = plan::plan(&graph, options, &limits, notes.clone())
             .and_then(|plan| Ok((shader::record(&graph, &plan, &limits)?, plan)));
         match planned {
@@ -579,13 +592,14 @@ fn compile(context: &Context, graph: Lowered, options: &Options, mut notes: Vec<
 }
 
 /// The same program with other numbers.
-fn renumber(known: &Compiled, graph: Lowered) -> Result<Compiled> {
+fn renumber(known: &Compiled, graph: Lowered, limits: &Limits) -> Result<Compiled> {
+    let _ = limits;
     let graph = Arc::new(graph);
     let runner = match &known.runner {
         Runner::Cpu => Runner::Cpu,
         #[cfg(feature = "gpu")]
         Runner::Gpu { loaded, .. } => {
-            let recording = shader::record(&graph, &known.plan, &loaded.device().limits())?;
+            let recording = shader::record(&graph, &known.plan, limits)?;
             Runner::Gpu { loaded: Arc::clone(loaded), data: dispatch_data(&recording) }
         }
     };

@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     for fuse in [true, false] {
         let simplified = if fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
         for limits in [Limits::UNLIMITED, Limits::DOWNLEVEL] {
-            let options = Options { fuse, precision };
+            let options = Options { fuse, precision, ..Options::default() };
             let Ok(plan) = plan::plan(&simplified.graph, &options, &limits, simplified.notes.clone()) else { continue };
             assert_eq!(plan.report.passes.len(), plan.passes.len());
             // Every output is written once.

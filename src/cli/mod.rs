@@ -19,6 +19,7 @@ mod tune;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cyanotype::compute::TUNABLE;
 use cyanotype::{BackendChoice, Context, ContextOptions, Error, Graph, GraphData, Limits, Options, Precision};
 use std::ffi::OsString;
 use std::io::Write;
@@ -167,8 +168,8 @@ enum Command {
         /// As JSON
         #[arg(long, conflicts_with = "table")]
         json: bool,
-        /// Only this kernel: map, reduce, scan, histogram, product
-        #[arg(long, value_name = "NAME")]
+        /// Only this kernel, or kind of picture pass
+        #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(TUNABLE))]
         kernel: Option<String>,
         /// Elements to measure on
         #[arg(long, value_name = "NUMBER", default_value = "4194304", value_parser = clap::value_parser!(u32).range(1..))]
@@ -327,7 +328,7 @@ impl Common {
             PrecisionName::Half => Precision::Half,
             PrecisionName::Full => Precision::Full,
         };
-        Options { fuse: !self.no_fuse, precision }
+        Options { fuse: !self.no_fuse, precision, ..Options::default() }
     }
 
     /// The graph of a chain given on the command line. It has an input, if only for its size: `solid #f80` makes a picture

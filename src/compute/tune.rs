@@ -1,6 +1,8 @@
-//! How the engine's kernels are shaped: workgroup size and vectors per invocation. Untuned, by a small table; tuned, as
-//! measured on the device, kept in a file. The shape never changes a result, except for the order in which floats are added.
+//! How the engine's kernels and the passes of pictures are shaped: workgroup size, and what each invocation makes. Untuned,
+//! by a small table; tuned, as measured on the device, kept in a file. The shape never changes a result, except for the
+//! order in which floats are added.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,7 +11,11 @@ use super::builtin::{Engine, Text};
 use super::matrix::{Matrix, Product};
 use crate::context::Context;
 use crate::error::{Error, Result, nearest};
-use crate::plan::recording::Limits;
+use crate::graph::Graph;
+use crate::image::{Description, Image, PixelFormat};
+use crate::plan::Options;
+use crate::plan::recording::{Limits, PassShape, PassShapes};
+use crate::program::{FrameOptions, Program};
 
 /// The shape of a kernel over one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -32,8 +38,12 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// Kernels whose shape can be tuned.
-pub const TUNABLE: [&str; 5] = ["map", "reduce", "scan", "histogram", "product"];
+/// What can be tuned: kernels, and the passes of pictures that read single pixels ("point") or neighbourhoods ("area").
+pub const TUNABLE: [&str; 7] = ["map", "reduce", "scan", "histogram", "product", "point", "area"];
+
+/// Workgroups that are tried for passes, each with small and with large blocks.
+const PASS_WORKGROUPS: [[u32; 2]; 9] =
+    [[8, 8], [16, 8], [16, 16], [32, 8], [64, 4], [64, 1], [128, 1], [256, 1], [32, 32]];
 
 /// What is used without tuning.
 ///
@@ -64,6 +74,9 @@ fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
 pub(super) struct Tuning {
     shapes: BTreeMap<String, Shape>,
     product: Option<Product>,
+    /// By kind of pass.
+    #[serde(default)]
+    passes: BTreeMap<String, PassShape>,
 }
 
 impl Tuning {
@@ -128,6 +141,7 @@ fn read_file(file: &Path, context: &Context) -> Option<Tuning> {
     let mut found = all.get(&context.device_key())?.clone();
     // Files are edited, and devices pretend: what is not legal here is not used.
     found.shapes.retain(|kernel, shape| TUNABLE.contains(&kernel.as_str()) && remark(*shape, &limits).is_none());
+    found.passes.retain(|_, shape| PassShapes::both(*shape).check(&limits).is_ok());
     Some(found)
 }
 
@@ -191,9 +205,19 @@ impl std::fmt::Display for TuneReport {
     }
 }
 
+fn over_the_limit(name: &str, limit: u64) -> String {
+    format!("over the limit: {name} {limit}")
+}
+
+/// What a row of the table says of its shape.
+fn remarks(over: Option<String>, is_default: bool, is_best: bool) -> String {
+    let words = [over, is_default.then(|| "default".to_string()), is_best.then(|| "chosen".to_string())];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// Which limit a shape is over.
 fn remark(shape: Shape, limits: &Limits) -> Option<String> {
-    let over = |name: &str, limit: u32| Some(format!("over the limit: {name} {limit}"));
+    let over = |name: &str, limit: u32| Some(over_the_limit(name, u64::from(limit)));
     match shape.workgroup {
         size if size > limits.workgroup_invocations => over("invocations of a workgroup", limits.workgroup_invocations),
         size if size > limits.workgroup_size[0] => over("workgroup size along x", limits.workgroup_size[0]),
@@ -229,12 +253,89 @@ impl Context {
         }
         let report = match kernel {
             "product" => self.tune_product(options)?,
+            "point" | "area" => self.tune_passes(kernel, options)?,
             _ => self.tune_shape(&engine, kernel, options)?,
         };
         if let Some(file) = &options.file {
             self.save(file)?;
         }
         Ok(report)
+    }
+
+    /// How passes are shaped on this device.
+    pub(crate) fn pass_shapes(&self) -> PassShapes {
+        let default = self.limits().pass_shapes;
+        if Engine::of(self).is_none() {
+            return default;
+        }
+        let tuned = tuning(self).passes;
+        let shape = |kind: &str, default: PassShape| tuned.get(kind).copied().unwrap_or(default);
+        PassShapes { point: shape("point", default.point), area: shape("area", default.area) }
+    }
+
+    fn tune_passes(&self, kind: &str, options: &TuneOptions) -> Result<TuneReport> {
+        let limits = self.limits();
+        // All passes of either are of its kind.
+        let (chain, default) = match kind {
+            "point" => ("exposure 0.3 | saturation 1.3", limits.pass_shapes.point),
+            _ => ("gaussian-blur 3 | sobel", limits.pass_shapes.area),
+        };
+        let graph = Graph::parse(chain)?;
+        let side = (options.elements as f64).sqrt().max(1.0) as u32;
+        let description = Description::new(side, side, PixelFormat::Rgba8);
+        let noise = (0..description.byte_count() as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8);
+        let picture = Image::new(description, noise.collect())?;
+        let compile = |shape: PassShape| {
+            let options = Options { pass_shapes: Some(PassShapes::both(shape)), ..Options::default() };
+            self.compile_with(&graph, &[("in", description)], &options)
+        };
+        let known: RefCell<Vec<(PassShape, Program)>> = RefCell::new(Vec::new());
+        let run = |shape: PassShape| -> Result<f64> {
+            let mut known = known.borrow_mut();
+            if !known.iter().any(|(other, _)| *other == shape) {
+                // Runs in pairs alternate between two; more would only hold memory.
+                known.truncate(1);
+                known.insert(0, (shape, compile(shape)?));
+            }
+            let start = Instant::now();
+            let Some((_, program)) = known.iter().find(|(other, _)| *other == shape) else { return Ok(f64::MAX) };
+            let frame = FrameOptions { profile: self.has_timestamps(), ..FrameOptions::default() };
+            let results = program.run_with(&[("in", &picture)], frame)?;
+            let host = start.elapsed().as_secs_f64() * 1e3;
+            // Without the device's clock the transfers are in it, the same for all.
+            let device = results.timings().filter(|_| self.has_timestamps());
+            let device = device.and_then(|timings| timings.passes.iter().map(|(_, time)| *time).sum::<Option<f64>>());
+            Ok(device.unwrap_or(host))
+        };
+        let shapes = PASS_WORKGROUPS
+            .iter()
+            .flat_map(|&workgroup| [false, true].map(|large_blocks| PassShape { workgroup, large_blocks }));
+        let candidates = shapes.map(|shape| (shape, shape.over(&limits).is_none())).collect();
+        let (timed, best, against_default) = sweep(candidates, default, run)?;
+        change(self, |tuning| {
+            tuning.passes.insert(kind.to_string(), best);
+        });
+        let mut rows = Vec::new();
+        for (shape, time) in timed {
+            let over = shape.over(&limits).map(|(name, _, allowed)| over_the_limit(name, allowed));
+            let mut groups = 0;
+            let mut bytes = 0;
+            if over.is_none() {
+                let program = compile(shape)?;
+                let first = program.dispatches()?.first().map_or([0, 0], |dispatch| dispatch.groups);
+                groups = u64::from(first[0]) * u64::from(first[1]);
+                let report = program.report();
+                bytes = report.bytes_read + report.bytes_written;
+            }
+            rows.push(TuneRow {
+                shape: shape.to_string(),
+                groups,
+                milliseconds: time,
+                rate: time.map(|time| bytes as f64 / 1e6 / time),
+                remark: remarks(over, shape == default, shape == best),
+            });
+        }
+        Ok(self.report(kind, "GB/s", rows, against_default))
     }
 
     fn tune_shape(&self, engine: &Engine, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {
@@ -253,7 +354,11 @@ impl Context {
             })
         };
         let before = tuning(self);
-        let outcome = sweep(default, &limits, run);
+        let shapes = [32, 64, 128, 256, 512, 1024]
+            .into_iter()
+            .flat_map(|workgroup| [1, 2, 4, 8, 16, 64].map(|items| Shape { workgroup, items }));
+        let candidates = shapes.map(|shape| (shape, remark(shape, &limits).is_none())).collect();
+        let outcome = sweep(candidates, default, run);
         // Whatever happened, no shape in the making stays.
         change(self, |tuning| *tuning = before);
         let (mut timed, best, against_default) = outcome?;
@@ -261,17 +366,12 @@ impl Context {
         debug_assert_eq!(engine.shape(kernel), best);
         let bytes = options.elements as f64 * if kernel == "reduce" || kernel == "histogram" { 4.0 } else { 8.0 };
         timed.sort_by_key(|(shape, _)| (shape.workgroup, shape.items));
-        let row = |(shape, time): (Shape, Option<f64>)| {
-            let mut remarks: Vec<String> = remark(shape, &limits).into_iter().collect();
-            remarks.extend((shape == default).then(|| "default".to_string()));
-            remarks.extend((shape == best).then(|| "chosen".to_string()));
-            TuneRow {
-                shape: shape.to_string(),
-                groups: (options.elements as u64).div_ceil(4 * u64::from(shape.workgroup) * u64::from(shape.items)),
-                milliseconds: time,
-                rate: time.map(|time| bytes / 1e6 / time),
-                remark: remarks.join(", "),
-            }
+        let row = |(shape, time): (Shape, Option<f64>)| TuneRow {
+            shape: shape.to_string(),
+            groups: (options.elements as u64).div_ceil(4 * u64::from(shape.workgroup) * u64::from(shape.items)),
+            milliseconds: time,
+            rate: time.map(|time| bytes / 1e6 / time),
+            remark: remarks(remark(shape, &limits), shape == default, shape == best),
         };
         let rows = timed.into_iter().map(row).collect();
         Ok(self.report(kernel, "GB/s", rows, against_default))
@@ -293,17 +393,12 @@ impl Context {
         let best = if time(fastest) < WORTH * time(default) { fastest } else { default };
         change(self, |tuning| tuning.product = Some(best));
         let work = (side * side * side) as f64;
-        let row = |&(way, time): &(Product, f64)| {
-            let mut remarks = Vec::new();
-            remarks.extend((way == default).then_some("default"));
-            remarks.extend((way == best).then_some("chosen"));
-            TuneRow {
-                shape: way.name().to_string(),
-                groups: way.groups(side),
-                milliseconds: Some(time),
-                rate: Some(work / 1e6 / time),
-                remark: remarks.join(", "),
-            }
+        let row = |&(way, time): &(Product, f64)| TuneRow {
+            shape: way.name().to_string(),
+            groups: way.groups(side),
+            milliseconds: Some(time),
+            rate: Some(work / 1e6 / time),
+            remark: remarks(None, way == default, way == best),
         };
         Ok(self.report("product", "Gfma/s", timed.iter().map(row).collect(), time(best) / time(default)))
     }
@@ -345,26 +440,23 @@ impl Context {
     }
 }
 
-/// Times all shapes; then the fastest against the default in pairs. Gives all times, the choice and its ratio.
-fn sweep(
-    default: Shape,
-    limits: &Limits,
-    run: impl Fn(Shape) -> Result<f64>,
-) -> Result<(Vec<(Shape, Option<f64>)>, Shape, f64)> {
+/// Times all shapes that are legal; then the fastest against the default in pairs. Gives all times, the choice and its
+/// ratio.
+fn sweep<S: Copy + PartialEq>(
+    candidates: Vec<(S, bool)>,
+    default: S,
+    run: impl Fn(S) -> Result<f64>,
+) -> Result<(Vec<(S, Option<f64>)>, S, f64)> {
     let mut timed = Vec::new();
-    for workgroup in [32, 64, 128, 256, 512, 1024] {
-        for items in [1, 2, 4, 8, 16, 64] {
-            let shape = Shape { workgroup, items };
-            timed.push(match remark(shape, limits) {
-                Some(_) => (shape, None),
-                None => {
-                    // The first run compiles.
-                    run(shape)?;
-                    let mut times = (0..3).map(|_| run(shape)).collect::<Result<Vec<f64>>>()?;
-                    (shape, Some(median(&mut times)))
-                }
-            });
+    for (shape, is_legal) in candidates {
+        let mut time = None;
+        if is_legal {
+            // The first run compiles.
+            run(shape)?;
+            let mut times = (0..3).map(|_| run(shape)).collect::<Result<Vec<f64>>>()?;
+            time = Some(median(&mut times));
         }
+        timed.push((shape, time));
     }
     let legal = timed.iter().filter_map(|&(shape, time)| time.map(|time| (shape, time)));
     let fastest = legal.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(default, |(shape, _)| shape);
@@ -393,21 +485,24 @@ mod tests {
     #[test]
     fn the_choice_is_the_fastest_or_the_default() {
         let default = Shape { workgroup: 64, items: 4 };
-        let limits = Limits { workgroup_invocations: 256, ..Limits::UNLIMITED };
+        let shapes =
+            [64, 128, 256, 512].into_iter().flat_map(|workgroup| [4, 8].map(|items| Shape { workgroup, items }));
+        let candidates: Vec<(Shape, bool)> = shapes.map(|shape| (shape, shape.workgroup <= 256)).collect();
         // Clearly faster at one shape.
         let wanted = Shape { workgroup: 128, items: 8 };
         let (timed, best, ratio) =
-            sweep(default, &limits, |shape| Ok(if shape == wanted { 1.0 } else { 2.0 })).unwrap();
+            sweep(candidates.clone(), default, |shape| Ok(if shape == wanted { 1.0 } else { 2.0 })).unwrap();
         assert_eq!((best, ratio), (wanted, 0.5));
         assert!(timed.iter().all(|(shape, time)| time.is_some() == (shape.workgroup <= 256)));
         // Faster, but not by more than noise.
-        let (_, best, ratio) = sweep(default, &limits, |shape| Ok(if shape == wanted { 0.99 } else { 1.0 })).unwrap();
+        let (_, best, ratio) =
+            sweep(candidates, default, |shape| Ok(if shape == wanted { 0.99 } else { 1.0 })).unwrap();
         assert_eq!((best, ratio), (default, 1.0));
     }
 
     #[test]
     fn defaults_keep_within_weak_devices() {
-        for kernel in TUNABLE {
+        for kernel in ["map", "reduce", "scan", "histogram"] {
             for software in [false, true] {
                 assert_eq!(remark(default_shape(kernel, software, &Limits::DOWNLEVEL), &Limits::DOWNLEVEL), None);
             }

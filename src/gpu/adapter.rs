@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::device::DeviceOptions;
 use super::faults::{self, Fault};
 use crate::error::{Error, Result, nearest};
-use crate::plan::recording::Limits;
+use crate::plan::recording::{Limits, PassShape, PassShapes};
 
 /// A graphics interface that a device is reached through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -207,8 +207,8 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, options: &DeviceOptio
     // Mesa's "softpipe" is not among the names that wgpu knows as software.
     let software = device_type == "cpu" || info.name.to_lowercase().contains("softpipe");
     // SwiftShader is left out: it compiles slowly, and was not measured.
-    let large_blocks = info.name.to_lowercase().contains("llvmpipe");
-    let own_limits = convert(&all_limits, large_blocks);
+    let is_llvmpipe = info.name.to_lowercase().contains("llvmpipe");
+    let own_limits = convert(&all_limits, is_llvmpipe);
     let limits = options.limits.map_or(own_limits, |smaller| least(own_limits, smaller));
     let features = adapter.features();
     let faults = if options.believing { Vec::new() } else { faults::of(backend, &info) };
@@ -285,7 +285,7 @@ fn unusable(limits: &Limits, downlevel: &wgpu::DownlevelCapabilities) -> Option<
 }
 
 /// The limits that plans keep within.
-fn convert(limits: &wgpu::Limits, large_blocks: bool) -> Limits {
+fn convert(limits: &wgpu::Limits, is_llvmpipe: bool) -> Limits {
     // One buffer of the total is the uniform block.
     let buffers = limits.max_buffers_and_acceleration_structures_per_shader_stage.saturating_sub(1);
     Limits {
@@ -301,11 +301,13 @@ fn convert(limits: &wgpu::Limits, large_blocks: bool) -> Limits {
         workgroup_size: [limits.max_compute_workgroup_size_x, limits.max_compute_workgroup_size_y],
         workgroup_memory: limits.max_compute_workgroup_storage_size,
         workgroups: limits.max_compute_workgroups_per_dimension,
-        large_blocks,
+        // Registers are cache there, and plenty.
+        source_textures: is_llvmpipe,
+        pass_shapes: PassShapes::both(PassShape { large_blocks: is_llvmpipe, ..PassShape::DEFAULT }),
     }
 }
 
-/// The smaller of each.
+/// The smaller of each; passes shaped as by the first.
 fn least(one: Limits, other: Limits) -> Limits {
     let [x, y] = one.workgroup_size;
     let [other_x, other_y] = other.workgroup_size;
@@ -322,7 +324,8 @@ fn least(one: Limits, other: Limits) -> Limits {
         workgroup_size: [x.min(other_x), y.min(other_y)],
         workgroup_memory: one.workgroup_memory.min(other.workgroup_memory),
         workgroups: one.workgroups.min(other.workgroups),
-        large_blocks: one.large_blocks || other.large_blocks,
+        source_textures: one.source_textures,
+        pass_shapes: one.pass_shapes,
     }
 }
 

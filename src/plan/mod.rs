@@ -10,7 +10,7 @@ pub mod report;
 pub(crate) use cost::{COLUMN, own_cost};
 pub(crate) use fuse::holds_weights;
 pub use fuse::plan;
-pub use recording::{Limits, TexelFormat, TextureLayout};
+pub use recording::{Limits, PassShape, PassShapes, TexelFormat, TextureLayout};
 pub use report::Report;
 
 use crate::graph::lower::Value;
@@ -23,11 +23,13 @@ pub struct Options {
     pub fuse: bool,
     /// Format of textures between passes.
     pub precision: Precision,
+    /// How passes are cut into invocations. `None`: as tuned on the device, else by its class.
+    pub pass_shapes: Option<PassShapes>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fuse: true, precision: Precision::Half }
+        Options { fuse: true, precision: Precision::Half, pass_shapes: None }
     }
 }
 

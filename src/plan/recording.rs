@@ -1,6 +1,7 @@
 //! What a device is told: a list of commands over numbered resources. Plain data, made from a plan by the shader stage
 //! and carried out by the GPU backend, which learns nothing of operators from it. Knows nothing of any graphics API.
 
+use crate::error::{Error, Result};
 use crate::image::Description;
 use crate::op::Extent;
 use std::sync::Arc;
@@ -219,7 +220,82 @@ pub enum Resource {
     BufferWrite(usize),
 }
 
-/// What a plan must keep within. Taken from the device; [`Limits::UNLIMITED`] for the CPU.
+/// How a pass over pixels is cut into invocations. Its pixels are the same for every shape, its time is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PassShape {
+    /// Invocations of a workgroup along x and y.
+    pub workgroup: [u32; 2],
+    /// Invocations make sixteen pixels of a row instead of four, eight rows of a column instead of four, where registers
+    /// for so many pay.
+    pub large_blocks: bool,
+}
+
+impl PassShape {
+    /// 128 invocations are what the weakest devices allow; rows are read in order.
+    pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false };
+
+    /// The limit that it is over: its name, what the shape has, what is allowed.
+    pub fn over(self, limits: &Limits) -> Option<(&'static str, u64, u64)> {
+        let [x, y] = self.workgroup.map(u64::from);
+        let [most_x, most_y] = limits.workgroup_size.map(u64::from);
+        let sides = [
+            ("invocations of a workgroup along x", x, most_x),
+            ("invocations of a workgroup along y", y, most_y),
+            ("invocations of a workgroup", x * y, u64::from(limits.workgroup_invocations)),
+        ];
+        sides.into_iter().find(|(_, found, allowed)| found > allowed)
+    }
+}
+
+/// As in "16x8, small blocks".
+impl std::fmt::Display for PassShape {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [x, y] = self.workgroup;
+        let blocks = if self.large_blocks { "large" } else { "small" };
+        formatter.pad(&format!("{x}x{y}, {blocks} blocks"))
+    }
+}
+
+/// The shapes of passes, by what they read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PassShapes {
+    /// Of passes that read single pixels.
+    pub point: PassShape,
+    /// Of passes that read neighbourhoods.
+    pub area: PassShape,
+}
+
+impl PassShapes {
+    /// Both alike.
+    pub const fn both(shape: PassShape) -> PassShapes {
+        PassShapes { point: shape, area: shape }
+    }
+
+    /// Whether a device can have them.
+    ///
+    /// # Errors
+    /// [`Error::BadParameter`] for a workgroup of none, [`Error::KernelLimit`] for one over a limit.
+    pub fn check(&self, limits: &Limits) -> Result<()> {
+        for (kind, shape) in [("point", self.point), ("area", self.area)] {
+            if shape.workgroup.contains(&0) {
+                return Err(Error::BadParameter {
+                    operator: format!("{kind} passes"),
+                    parameter: "workgroup".to_string(),
+                    expected: "one invocation or more along each side".to_string(),
+                    found: shape.to_string(),
+                });
+            }
+            if let Some((limit, found, allowed)) = shape.over(limits) {
+                let (kernel, fits) = (format!("{kind} passes"), format!("{} would fit", PassShape::DEFAULT));
+                return Err(Error::KernelLimit { kernel, limit, found, allowed, fits });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a plan must keep within, and how passes are made for the device. Taken from the device; [`Limits::UNLIMITED`] for
+/// the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Limits {
     /// Largest width or height of a texture.
@@ -246,9 +322,11 @@ pub struct Limits {
     pub workgroup_memory: u32,
     /// Workgroups of a dispatch along one dimension.
     pub workgroups: u32,
-    /// Invocations should make more pixels and read packed sources through textures: loads from buffers cost far more
-    /// than arithmetic and registers are plenty, as measured on llvmpipe, where registers are cache.
-    pub large_blocks: bool,
+    /// Packed sources are better read through textures: loads from buffers cost far more than arithmetic, as measured on
+    /// llvmpipe.
+    pub source_textures: bool,
+    /// How passes over pixels are shaped.
+    pub pass_shapes: PassShapes,
 }
 
 impl Limits {
@@ -266,7 +344,8 @@ impl Limits {
         workgroup_size: [u32::MAX; 2],
         workgroup_memory: u32::MAX,
         workgroups: u32::MAX,
-        large_blocks: false,
+        source_textures: false,
+        pass_shapes: PassShapes::both(PassShape::DEFAULT),
     };
 
     /// A weak phone under GLES 3.1.
@@ -283,6 +362,7 @@ impl Limits {
         workgroup_size: [128, 64],
         workgroup_memory: 16352,
         workgroups: 65535,
-        large_blocks: false,
+        source_textures: false,
+        pass_shapes: PassShapes::both(PassShape::DEFAULT),
     };
 }

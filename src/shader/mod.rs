@@ -9,7 +9,6 @@ mod reduce;
 pub mod source;
 
 pub use check::check_custom;
-pub use generate::{GROUP_HEIGHT, GROUP_WIDTH};
 
 use crate::error::Result;
 use crate::graph::lower::{Lowered, OutputKind};
@@ -63,7 +62,7 @@ pub fn record(graph: &Lowered, plan: &Plan, limits: &Limits) -> Result<Recording
 /// words of a buffer 30; GPUs would pay for the copy and gain little.
 fn reads_textures(sources: &[PackedLayout], plan: &Plan, limits: &Limits) -> bool {
     let fits = |layout: &PackedLayout| layout.texels().width.max(layout.texels().height) <= limits.texture_size;
-    limits.large_blocks
+    limits.source_textures
         && sources.iter().all(fits)
         && sources.len() + plan.textures.len() <= limits.sampled_textures as usize
 }

@@ -1,12 +1,15 @@
 //! The modules of passes that end in a small buffer: reductions over a picture and steps from buffer to buffer.
 
-use super::generate::{GROUP_HEIGHT, GROUP_WIDTH, Generator, groups, substitute};
+use super::generate::{Generator, groups, substitute};
 use super::library;
 use crate::error::{Error, Result};
 use crate::graph::lower::Lowered;
 use crate::op::Reduction;
 use crate::plan::recording::{Command, Dispatch, Limits, Recording, Resource, STRIP};
 use crate::plan::{Pass, Plan, Storage, Target};
+
+/// Invocations of a workgroup that reduces a part of a picture. 128 are what the weakest devices allow.
+const GROUP: [u32; 2] = [16, 8];
 
 /// Rows that one invocation of a reduction reads: enough that merging workgroups costs little beside reading.
 const ROWS: u32 = 16;
@@ -26,9 +29,9 @@ fn result_buffer(pass: &Pass) -> Result<usize> {
 
 fn group_names() -> Vec<(&'static str, String)> {
     vec![
-        ("GROUP_WIDTH", format!("{GROUP_WIDTH}u")),
-        ("GROUP_HEIGHT", format!("{GROUP_HEIGHT}u")),
-        ("GROUP_SIZE", format!("{}u", GROUP_WIDTH * GROUP_HEIGHT)),
+        ("GROUP_WIDTH", format!("{}u", GROUP[0])),
+        ("GROUP_HEIGHT", format!("{}u", GROUP[1])),
+        ("GROUP_SIZE", format!("{}u", GROUP[0] * GROUP[1])),
         ("ROWS", ROWS.to_string()),
     ]
 }
@@ -44,7 +47,7 @@ pub(super) fn commands(
 ) -> Result<()> {
     let needed = match reduction {
         Reduction::Histogram => 4 * 1024,
-        Reduction::Statistics => 48 * GROUP_WIDTH * GROUP_HEIGHT,
+        Reduction::Statistics => 48 * GROUP[0] * GROUP[1],
     };
     if needed > limits.workgroup_memory {
         let has = limits.workgroup_memory;
@@ -59,8 +62,8 @@ pub(super) fn commands(
         .ok_or_else(|| Error::BadGraph("a reduction has no input".into()))?;
     let mut generator = Generator::new(graph, plan, pass, recording.source_textures);
     let value = generator.strip_function(input)?;
-    let groups = groups(pass, [STRIP, ROWS]);
-    let cost = generator.cost([STRIP, ROWS]);
+    let groups = groups(pass, GROUP, [STRIP, ROWS]);
+    let cost = generator.cost(GROUP, [STRIP, ROWS]);
     let mut names = group_names();
     names.push(("VALUE", value));
     match reduction {

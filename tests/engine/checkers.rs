@@ -44,7 +44,7 @@ fn wrong_pictures_are_kept() {
 #[test]
 fn tolerances_are_no_wider_than_they_say() {
     let cpu = Context::cpu();
-    let full = Options { fuse: true, precision: Precision::Full };
+    let full = Options { fuse: true, precision: Precision::Full, ..Options::default() };
     for format in [PixelFormat::Rgb8, PixelFormat::Rgb16, PixelFormat::Rgb32F] {
         let mut graph = GraphData::default();
         let input = graph.input("a");

@@ -11,3 +11,4 @@ mod plans;
 mod random_graphs;
 mod running;
 mod shaders;
+mod shapes;

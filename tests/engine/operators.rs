@@ -15,7 +15,7 @@ pub fn is_drawn() -> bool {
 
 fn check(case: &Case, gpu: Option<&Context>, what: &str) {
     let cpu = Context::cpu();
-    let full = Options { fuse: true, precision: Precision::Full };
+    let full = Options { fuse: true, precision: Precision::Full, ..Options::default() };
     let reference = match render(&cpu, &case.graph, &case.inputs, &full) {
         Ok(reference) => reference,
         // An operator may refuse what does not fit a picture, in words; it may not panic.

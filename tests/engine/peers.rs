@@ -198,7 +198,7 @@ fn run(context: &Context, chain: &str, input: &str, like: &Image) -> Result<Imag
     let described: Vec<(&str, Description)> =
         names.iter().map(String::as_str).zip(images.iter().map(Image::description)).collect();
     let given: Vec<(&str, &Image)> = names.iter().map(String::as_str).zip(&images).collect();
-    let options = Options { fuse: true, precision: Precision::Full };
+    let options = Options { fuse: true, precision: Precision::Full, ..Options::default() };
     context.compile_with(&Graph::from_data(data), &described, &options)?.run(&given)?.image("out")
 }
 

@@ -216,7 +216,7 @@ pub struct Tolerances<'a> {
     allowed: PerPixel,
 }
 
-const FULL: Options = Options { fuse: true, precision: Precision::Full };
+const FULL: Options = Options { fuse: true, precision: Precision::Full, pass_shapes: None };
 
 /// How often all disturbances are tried before a pixel counts as wrong. A jump that one pixel's rounding decides (a bin of
 /// an equalized histogram) is found by few of them, so a first round that does not find it says little; a wrong pixel is
@@ -343,8 +343,8 @@ fn describe(case: &Case) -> String {
 /// Runs one case on the CPU, fused and not, and on the GPU; with `all`, also unfused and in half precision there.
 fn check_case(case: &Case, gpu: Option<&Context>, seed: u64, all: bool) -> Result<(), String> {
     let cpu = Context::cpu();
-    let unfused = Options { fuse: false, precision: Precision::Full };
-    let half = Options { fuse: true, precision: Precision::Half };
+    let unfused = Options { fuse: false, precision: Precision::Full, ..Options::default() };
+    let half = Options { fuse: true, precision: Precision::Half, ..Options::default() };
     let run = |what: &str, context: &Context, options: &Options| {
         render(context, &case.graph, &case.inputs, options).map_err(|error: Error| format!("{what}: {error}"))
     };

@@ -7,7 +7,7 @@ use cyanotype::graph::lower::lower;
 use cyanotype::graph::simplify::{simplify, without_dead};
 use cyanotype::op::Operator;
 use cyanotype::plan::plan;
-use cyanotype::plan::recording::{Command as Recorded, Dispatch};
+use cyanotype::plan::recording::{Command as Recorded, Dispatch, PassShape, PassShapes};
 use cyanotype::{CustomOperator, Description, Graph, GraphData, Limits, Options, PixelFormat, ops, shader};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ fn dispatches(graph: &GraphData, inputs: &[(&str, Description)], options: &Optio
     let lowered = lower(graph, inputs).expect("the graph is right");
     let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
     let commands = [false, true].map(|large_blocks| {
-        let limits = Limits { large_blocks, ..Limits::UNLIMITED };
+        let pass_shapes = PassShapes::both(PassShape { large_blocks, ..PassShape::DEFAULT });
+        let limits = Limits { source_textures: large_blocks, pass_shapes, ..Limits::UNLIMITED };
         let plan = plan(&simplified.graph, options, &limits, Vec::new()).expect("no limits");
         shader::record(&simplified.graph, &plan, &limits).expect("shader text").commands
     });

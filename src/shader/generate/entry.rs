@@ -1,6 +1,6 @@
 //! The entry point of a pass over pixels: it makes a block, row by row, and writes it.
 
-use super::{Block, GROUP_HEIGHT, GROUP_WIDTH, Generator};
+use super::{Block, Generator};
 use crate::error::Result;
 use crate::graph::lower::{OutputKind, Value};
 use crate::op::StepKind;
@@ -13,12 +13,12 @@ use std::fmt::Write;
 impl Generator<'_> {
     /// Text of the entry point. A function `finish` completes a row: it reads leaves, applies the operators on single
     /// pixels and writes; what a vertical neighbourhood made for all rows of a column is handed to it.
-    pub(super) fn main(&mut self, block: Block) -> Result<String> {
+    pub(super) fn main(&mut self, block: Block, workgroup: [u32; 2]) -> Result<String> {
         let mut roots: Vec<Value> = self.pass.writes.iter().map(|write| write.value).collect();
         roots.sort();
         roots.dedup();
         let ends = self.pixel_function(&roots)?;
-        let mut text = entry_head(block);
+        let mut text = entry_head(block, workgroup);
         let mut finish = String::new();
         let mut column = None;
         for end in &ends {
@@ -205,12 +205,12 @@ impl Generator<'_> {
 }
 
 /// The head of an entry point whose invocations each make a block.
-fn entry_head(block: Block) -> String {
+fn entry_head(block: Block, [columns, rows]: [u32; 2]) -> String {
     let [width, height] = block.size();
     format!(
-        "@compute @workgroup_size({GROUP_WIDTH}, {GROUP_HEIGHT})\n\
+        "@compute @workgroup_size({columns}, {rows})\n\
          fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u) {{\n    \
-         let invocation = (group.xy + uniforms.first) * vec2u({GROUP_WIDTH}u, {GROUP_HEIGHT}u) + local.xy;\n    \
+         let invocation = (group.xy + uniforms.first) * vec2u({columns}u, {rows}u) + local.xy;\n    \
          let x = i32(invocation.x * {width}u);\n    let y = i32(invocation.y * {height}u);\n    \
          if x >= i32(uniforms.extent.x) || y >= i32(uniforms.extent.y) {{\n        return;\n    }}\n"
     )

@@ -24,15 +24,10 @@ use crate::error::{Error, Result};
 use crate::graph::lower::{Lowered, OutputKind, Value};
 use crate::image::SampleType;
 use crate::op::{Edge, Kernel, Step, StepKind};
-use crate::plan::recording::{Dispatch, Limits, RUN, Resource, STRIP};
+use crate::plan::recording::{Dispatch, Limits, PassShape, RUN, Resource, STRIP};
 use crate::plan::{COLUMN, Pass, Plan, own_cost};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
-
-/// Invocations of a workgroup along x. 128 in all is what the weakest devices allow; rows are read in order.
-pub const GROUP_WIDTH: u32 = 16;
-/// Invocations of a workgroup along y.
-pub const GROUP_HEIGHT: u32 = 8;
 
 /// The dispatch of a pass over pixels.
 pub(super) fn dispatch(
@@ -43,16 +38,18 @@ pub(super) fn dispatch(
     source_textures: bool,
 ) -> Result<Dispatch> {
     let mut generator = Generator::new(graph, plan, pass, source_textures);
-    let block = generator.block(limits);
-    let body = generator.main(block)?;
-    let groups = groups(pass, block.size());
-    let cost = generator.cost(block.size());
+    let gathers = generator.gathers();
+    let shape = if gathers.is_empty() { limits.pass_shapes.point } else { limits.pass_shapes.area };
+    let block = generator.block(&gathers, shape);
+    let body = generator.main(block, shape.workgroup)?;
+    let groups = groups(pass, shape.workgroup, block.size());
+    let cost = generator.cost(shape.workgroup, block.size());
     generator.finish(&body, groups, cost)
 }
 
-/// Workgroups that cover a pass when each invocation makes a block of `width` by `height` pixels.
-pub(super) fn groups(pass: &Pass, [width, height]: [u32; 2]) -> [u32; 2] {
-    [pass.extent.width.div_ceil(width * GROUP_WIDTH), pass.extent.height.div_ceil(height * GROUP_HEIGHT)]
+/// Workgroups of this size that cover a pass when each invocation makes a block of `width` by `height` pixels.
+pub(super) fn groups(pass: &Pass, workgroup: [u32; 2], [width, height]: [u32; 2]) -> [u32; 2] {
+    [pass.extent.width.div_ceil(width * workgroup[0]), pass.extent.height.div_ceil(height * workgroup[1])]
 }
 
 /// The pixels that one invocation makes. Each is also the name of a WGSL struct.
@@ -172,26 +169,30 @@ impl<'a> Generator<'a> {
     }
 
     /// Estimated cost of one workgroup, in cheap operators, when each invocation makes a block of this size.
-    pub fn cost(&self, [width, height]: [u32; 2]) -> f64 {
+    pub fn cost(&self, workgroup: [u32; 2], [width, height]: [u32; 2]) -> f64 {
         let pixel: f64 = self.pass.inline.iter().map(|value| own_cost(&self.graph.node(*value).step)).sum();
-        (pixel + 2.0) * f64::from(GROUP_WIDTH * GROUP_HEIGHT * width * height)
+        (pixel + 2.0) * f64::from(workgroup[0] * workgroup[1] * width * height)
+    }
+
+    /// The steps of the pass that read neighbourhoods.
+    fn gathers(&self) -> Vec<Value> {
+        let reads_elsewhere = |value: &Value| {
+            let step = &self.graph.node(*value).step;
+            let is_kind = matches!(step.kind(), StepKind::Area | StepKind::Warp | StepKind::Resample);
+            is_kind && !matches!(step, Step::Remap { .. })
+        };
+        self.pass.inline.iter().copied().filter(reads_elsewhere).collect()
     }
 
     /// What each invocation makes. A pass over single pixels reads whole vectors. Neighbourhoods of a run want some
     /// hundred registers: a rasteriser on the CPU has them in its cache, where a load costs it far more, and GPUs do not.
-    fn block(&self, limits: &Limits) -> Block {
-        let mut gathers: Vec<Value> = self.pass.inline.clone();
-        gathers.retain(|value| {
-            let step = &self.graph.node(*value).step;
-            let reads_elsewhere = matches!(step.kind(), StepKind::Area | StepKind::Warp | StepKind::Resample);
-            reads_elsewhere && !matches!(step, Step::Remap { .. })
-        });
-        if let [only] = gathers.as_slice()
+    fn block(&self, gathers: &[Value], shape: PassShape) -> Block {
+        if let [only] = gathers
             && self.makes_columns(*only)
         {
-            return if limits.large_blocks { Block::Tall } else { Block::Column };
+            return if shape.large_blocks { Block::Tall } else { Block::Column };
         }
-        let makes_runs = |value: &Value| limits.large_blocks && makes_runs(&self.graph.node(*value).step);
+        let makes_runs = |value: &Value| shape.large_blocks && makes_runs(&self.graph.node(*value).step);
         if self.is_short() && gathers.iter().all(makes_runs) { Block::Run } else { Block::Strip }
     }
 

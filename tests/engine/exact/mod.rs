@@ -114,12 +114,12 @@ pub fn run(context: &Context, chain: &str, input: &Picture, options: &Options) -
 /// half floats, too. Drivers take long to compile, so a GPU is spared the unfused way of what is a single operator.
 fn ways(case: &Case, context: &Context) -> Vec<Options> {
     let byte = |picture: &Picture| picture.description.format.sample() == SampleType::U8;
-    let mut ways = vec![Options { fuse: true, precision: Precision::Full }];
+    let mut ways = vec![Options { fuse: true, precision: Precision::Full, ..Options::default() }];
     if !context.is_gpu() || case.chain.contains('|') {
-        ways.push(Options { fuse: false, precision: Precision::Full });
+        ways.push(Options { fuse: false, precision: Precision::Full, ..Options::default() });
     }
     if byte(&case.input) && byte(&case.expected) {
-        ways.push(Options { fuse: false, precision: Precision::Half });
+        ways.push(Options { fuse: false, precision: Precision::Half, ..Options::default() });
     }
     ways
 }

@@ -76,7 +76,7 @@ fn grey(format: PixelFormat) -> Picture {
 
 #[test]
 fn every_number_between_all_formats() {
-    let full = Options { fuse: true, precision: Precision::Full };
+    let full = Options { fuse: true, precision: Precision::Full, ..Options::default() };
     for context in contexts() {
         for from in PixelFormat::ALL {
             let input = grey(from);
