@@ -79,10 +79,31 @@ pub enum WhenFull {
 ///
 /// A submitted frame outlives the call, so the pixels of a view are copied for it once; an `Image` (also one made by
 /// [`Image::from_shared`] around memory of your own) is not. A run on the CPU copies neither.
+///
+/// Or the words of a compute buffer of the same context, which the device takes as they are when the frame's turn comes:
+/// after what was asked of that buffer before, and without a trip through the host. (A program that had to fall back to the
+/// CPU waits for them.)
+///
+/// ```
+/// # fn main() -> cyanotype::Result<()> {
+/// use cyanotype::{Context, Description, Graph, Picture, PixelFormat};
+/// let context = Context::new()?;
+/// // Two rows of two pixels; in memory a row is a whole number of sixteen.
+/// let description = Description::new(2, 2, PixelFormat::Rgba8);
+/// let words = context.zeros::<u32>(description.packed_words())?;
+/// let grey = words.map::<u32>("0xff808080u")?; // or a kernel of your own
+/// let program = context.compile(&Graph::parse("invert")?, &[("in", description)])?;
+/// let image = program.run(&[("in", Picture::Buffer(grey, description))])?.image("out")?;
+/// assert_eq!(image.tight_bytes()[..4], [127, 127, 127, 255]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub enum Picture<'a> {
     Image(Image),
     View(ImageView<'a>),
+    /// [`Description::packed_words`] words.
+    Buffer(Buffer<u32>, Description),
 }
 
 impl From<&Image> for Picture<'_> {
@@ -108,27 +129,50 @@ impl<'a> Picture<'a> {
         match self {
             Picture::Image(image) => image.description(),
             Picture::View(view) => view.description(),
+            Picture::Buffer(_, description) => *description,
         }
     }
 
+    /// In memory that outlives the call.
     fn into_image(self) -> Result<Image> {
         match self {
             Picture::Image(image) => Ok(image),
             Picture::View(view) => view.try_to_image(),
+            Picture::Buffer(words, description) => {
+                let stride = PackedLayout::of(&description).stride() as usize;
+                let bytes: Vec<u8> = bytemuck::pod_collect_to_vec(&words.read().wait()?);
+                Image::from_shared(description, stride, Arc::new(bytes))
+            }
         }
     }
 
-    fn view(&self) -> ImageView<'_> {
-        match self {
-            Picture::Image(image) => image.view(),
-            Picture::View(view) => *view,
-        }
+    /// Where the CPU reads it.
+    fn on_host(self) -> Result<OnHost<'a>> {
+        Ok(match self {
+            Picture::View(view) => OnHost::View(view),
+            other => OnHost::Image(other.into_image()?),
+        })
     }
 
     fn icc_profile(&self) -> Option<Vec<u8>> {
         match self {
             Picture::Image(image) => image.icc_profile().map(<[u8]>::to_vec),
-            Picture::View(_) => None,
+            Picture::View(_) | Picture::Buffer(..) => None,
+        }
+    }
+}
+
+/// A picture in host memory.
+enum OnHost<'a> {
+    Image(Image),
+    View(ImageView<'a>),
+}
+
+impl OnHost<'_> {
+    fn view(&self) -> ImageView<'_> {
+        match self {
+            OnHost::Image(image) => image.view(),
+            OnHost::View(view) => *view,
         }
     }
 }
@@ -395,7 +439,7 @@ impl Program {
             // The caller waits anyway, so borrowed pixels can be used in place.
             let pictures = self.pictures(inputs)?;
             let _place = bound.take(options.when_full == WhenFull::Wait)?;
-            return run_on_cpu(&compiled, &pictures, options.profile);
+            return run_on_cpu(&compiled, pictures, options.profile);
         }
         self.submit_with(inputs, options)?.wait()
     }
@@ -418,9 +462,9 @@ impl Program {
     }
 
     /// As [`submit_with`](Program::submit_with), and outputs also go, by name, to compute buffers of the same context, without
-    /// a trip through the host: what is asked of those buffers afterwards sees them. A picture comes as packed words, each
-    /// row of a whole number of sixteen pixels; numbers come as four words each. [`shared_length`](Program::shared_length) is
-    /// how long a buffer must be.
+    /// a trip through the host: what is asked of those buffers afterwards sees them. A picture comes as
+    /// [packed words](Description::packed_words); numbers come as four words each. [`shared_length`](Program::shared_length)
+    /// is how long a buffer must be. For the way in see [`Picture::Buffer`].
     ///
     /// # Errors
     /// [`Error::UnknownName`] for an output, [`Error::Mismatch`] for a buffer of another length or context.
@@ -434,11 +478,7 @@ impl Program {
         P: Clone + Into<Picture<'a>>,
     {
         for (name, buffer) in shared {
-            let (length, found) = (self.shared_length(name)?, buffer.len());
-            if found != length || !buffer.is_whole() || !buffer.context().is_same(&self.context) {
-                let expected = format!("a whole buffer of {length} words of the same context");
-                return Err(Error::Mismatch { input: name.to_string(), expected, found: format!("{buffer:?}") });
-            }
+            self.check_buffer(name, buffer, self.shared_length(name)?)?;
         }
         let compiled = self.current();
         if let (Runner::Cpu, false) = (&compiled.runner, shared.is_empty()) {
@@ -450,9 +490,9 @@ impl Program {
             return Ok(Readback(Box::pin(std::future::ready(Ok(results)))));
         }
         let pictures = self.pictures(inputs)?;
-        let images: Vec<Image> = pictures.into_iter().map(Picture::into_image).collect::<Result<_>>()?;
         match &compiled.runner {
             Runner::Cpu => {
+                let images: Vec<Image> = pictures.into_iter().map(Picture::into_image).collect::<Result<_>>()?;
                 let place = match self.context.backend() {
                     Backend::Cpu(bound) => Some(bound.take(options.when_full == WhenFull::Wait)?),
                     #[cfg(feature = "gpu")]
@@ -464,8 +504,8 @@ impl Program {
                 let compiled = Arc::clone(&compiled);
                 let (sender, receiver) = oneshot_channel();
                 rayon::spawn(move || {
-                    let pictures: Vec<Picture> = images.into_iter().map(Picture::Image).collect();
-                    let results = run_on_cpu(&compiled, &pictures, options.profile);
+                    let results =
+                        run_on_cpu(&compiled, images.into_iter().map(Picture::Image).collect(), options.profile);
                     drop(place);
                     // The receiver may be gone: nobody wants the frame any more.
                     let _ = sender.send(results);
@@ -480,11 +520,18 @@ impl Program {
                     WhenFull::Wait => crate::gpu::WhenFull::Wait,
                     WhenFull::Busy => crate::gpu::WhenFull::Busy,
                 };
-                let profile = images.first().and_then(|image| image.icc_profile().map(<[u8]>::to_vec));
+                let profile = pictures.first().and_then(Picture::icc_profile);
+                let source = |picture| match picture {
+                    Picture::Buffer(words, _) => {
+                        let gone = || Error::Device("a buffer of this context is not on its device".to_string());
+                        Ok(crate::gpu::FrameSource::Buffer(words.device_number().ok_or_else(gone)?))
+                    }
+                    other => other.into_image().map(crate::gpu::FrameSource::Image),
+                };
                 let number = |name: &str| compiled.graph.outputs.iter().position(|output| output.name == name);
                 let copies = shared.iter().filter_map(|(name, buffer)| Some((number(name)?, buffer.device_number()?)));
                 let input = crate::gpu::FrameInput {
-                    sources: images,
+                    sources: pictures.into_iter().map(source).collect::<Result<_>>()?,
                     data: Some(Arc::clone(data)),
                     profile: options.profile,
                     copies: copies.collect(),
@@ -494,6 +541,15 @@ impl Program {
                 Ok(Readback(Box::pin(async move { gpu_results(&graph, ticket.await?, profile) })))
             }
         }
+    }
+
+    /// Whether a compute buffer can hold what this input or output is.
+    fn check_buffer(&self, name: &str, buffer: &Buffer<u32>, length: usize) -> Result<()> {
+        if buffer.len() == length && buffer.is_whole() && buffer.context().is_same(&self.context) {
+            return Ok(());
+        }
+        let expected = format!("a whole buffer of {length} words of the same context");
+        Err(Error::Mismatch { input: name.to_string(), expected, found: format!("{buffer:?}") })
     }
 
     /// Words that an output takes in a compute buffer.
@@ -507,7 +563,7 @@ impl Program {
             return Err(Error::UnknownName { what: "output", name: name.to_string(), suggestion });
         };
         Ok(match output.kind {
-            OutputKind::Picture(description) => (PackedLayout::of(&description).size() / 4) as usize,
+            OutputKind::Picture(description) => description.packed_words(),
             OutputKind::Buffer { length, .. } => 4 * length as usize,
         })
     }
@@ -545,6 +601,9 @@ impl Program {
             {
                 let (expected, found) = (expected.to_string(), found.to_string());
                 return Err(Error::Mismatch { input: name.clone(), expected, found });
+            }
+            if let Picture::Buffer(words, description) = &picture {
+                self.check_buffer(name, words, description.packed_words())?;
             }
             pictures.push(picture);
         }
@@ -643,11 +702,12 @@ fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<
     Ok(Results { outputs, timings: frame.timings })
 }
 
-fn run_on_cpu(compiled: &Compiled, pictures: &[Picture], profile: bool) -> Result<Results> {
+fn run_on_cpu(compiled: &Compiled, pictures: Vec<Picture>, profile: bool) -> Result<Results> {
     let start = std::time::Instant::now();
-    let views: Vec<ImageView> = pictures.iter().map(Picture::view).collect();
-    let done = cpu::run(&compiled.graph, &compiled.plan, &views)?;
     let icc_profile = pictures.first().and_then(Picture::icc_profile);
+    let pictures: Vec<OnHost> = pictures.into_iter().map(Picture::on_host).collect::<Result<_>>()?;
+    let views: Vec<ImageView> = pictures.iter().map(OnHost::view).collect();
+    let done = cpu::run(&compiled.graph, &compiled.plan, &views)?;
     let outputs = compiled.graph.outputs.iter().zip(done.outputs).map(|(output, value)| {
         let value = match value {
             cpu::Output::Picture(image) => OutputValue::Picture(match &icc_profile {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures_intrusive::channel::shared::OneshotSender;
 
 use super::bytes::PooledBytes;
+use super::device::FrameSource;
 use super::frame::Waiting;
 use super::memory::Gpu;
 use super::pipelines::{ComputeKernel, compute_kernel};
@@ -273,6 +274,15 @@ impl Compute {
             Some(Stored { fault: Some(fault), .. }) => Err(fault.clone()),
             _ => Err(Error::Device(format!("no buffer with number {id}"))),
         }
+    }
+
+    /// Pictures of a frame, with the buffers that some of them lie in.
+    pub(super) fn sources(&self, sources: Vec<FrameSource>) -> Result<Vec<FrameSource<wgpu::Buffer>>> {
+        let found = |source| match source {
+            FrameSource::Image(image) => Ok(FrameSource::Image(image)),
+            FrameSource::Buffer(id) => self.sound(id).map(FrameSource::Buffer),
+        };
+        sources.into_iter().map(found).collect()
     }
 
     /// Buffers that a frame copies its outputs to.

@@ -99,8 +99,8 @@ pub struct DispatchData {
 /// What a frame is made of.
 #[derive(Debug, Clone, Default)]
 pub struct FrameInput {
-    /// A picture for each source, of the source's size and bytes per pixel; any stride.
-    pub sources: Vec<Image>,
+    /// A picture for each source.
+    pub sources: Vec<FrameSource>,
     /// Parameters of each dispatch in order. `None`, or the same `Arc`: those of the frame submitted before, at first the
     /// recording's. Unchanged parameters are not sent to the device again.
     pub data: Option<Arc<[DispatchData]>>,
@@ -108,6 +108,15 @@ pub struct FrameInput {
     pub profile: bool,
     /// Outputs, by number, that also go to a compute buffer, as far as that holds them.
     pub copies: Vec<(usize, u64)>,
+}
+
+/// A picture that a frame works on.
+#[derive(Debug, Clone)]
+pub enum FrameSource<B = u64> {
+    /// Of the host; of the source's size and bytes per pixel, any stride.
+    Image(Image),
+    /// The words of a compute buffer, by its number, laid out as the source's `PackedLayout` says.
+    Buffer(B),
 }
 
 /// What a frame gives.
@@ -343,7 +352,9 @@ impl Loaded {
             let (expected, found) = (format!("{} pictures", layouts.len()), input.sources.len().to_string());
             return mismatch("sources".to_string(), expected, found);
         }
-        for ((image, layout), index) in input.sources.iter().zip(layouts).zip(0..) {
+        for ((source, layout), index) in input.sources.iter().zip(layouts).zip(0..) {
+            // How long a buffer is the worker knows.
+            let FrameSource::Image(image) = source else { continue };
             let bytes = image.format().bytes_per_pixel();
             if (image.width(), image.height(), bytes)
                 != (layout.extent.width, layout.extent.height, layout.bytes_per_pixel as usize)

@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::bytes::{BytePool, PooledBytes};
-use super::device::DispatchData;
+use super::device::{DispatchData, FrameSource};
 use super::memory::{Gpu, Inlet, Outlet};
 use super::program::{Program, Shared};
 use super::schedule::Part;
 use super::status::count;
 use super::timing::Stamps;
 use crate::error::{Error, Result};
-use crate::image::Image;
 use crate::plan::recording::{Command, Dispatch, OutputLayout, Recording, Resource};
 use crate::timings::{Timings, milliseconds};
 
@@ -93,6 +92,12 @@ pub(super) struct Begun {
     upload_ms: f64,
 }
 
+/// What goes from and to compute buffers, by number of source and of output.
+struct Transfers<'a> {
+    buffers: Vec<(usize, wgpu::Buffer)>,
+    copies: &'a [(usize, wgpu::Buffer)],
+}
+
 impl Tables {
     /// Writes what has changed. True if tables have moved, so that bind groups must be made anew.
     fn update(&mut self, gpu: &Gpu, data: &[DispatchData]) -> Result<bool> {
@@ -166,16 +171,22 @@ impl Slot {
         gpu: &Gpu,
         program: &Program,
         shared: &Shared,
-        sources: Vec<Image>,
+        sources: Vec<FrameSource<wgpu::Buffer>>,
         profile: bool,
         copies: &[(usize, wgpu::Buffer)],
     ) -> Result<Begun> {
         let started = Instant::now();
-        for ((inlet, image), layout) in self.sources.iter_mut().zip(&sources).zip(&program.recording.sources) {
-            inlet.write_image(image, *layout)?;
+        let mut buffers = Vec::new();
+        // The caller's pictures are free after this.
+        for (index, source) in sources.into_iter().enumerate() {
+            match (source, self.sources.get_mut(index)) {
+                (FrameSource::Image(image), Some(inlet)) => {
+                    inlet.write_image(&image, *at(&program.recording.sources, index)?)?;
+                }
+                (FrameSource::Buffer(buffer), _) => buffers.push((index, buffer)),
+                (_, None) => return Err(missing("source", index)),
+            }
         }
-        // The caller's pictures are free from here on.
-        drop(sources);
         if self.version != Some(program.version) {
             self.write_data(gpu, program)?;
             self.version = Some(program.version);
@@ -187,7 +198,7 @@ impl Slot {
         for index in 0..self.bind_groups.len() {
             self.make_bind_group(gpu, program, shared, index)?;
         }
-        self.submit(gpu, program, shared, profile, copies)?;
+        self.submit(gpu, program, shared, profile, Transfers { buffers, copies })?;
 
         let waiting = Arc::new(Waiting::default());
         self.inlets().for_each(|inlet| inlet.map(&waiting));
@@ -267,12 +278,15 @@ impl Slot {
         program: &Program,
         shared: &Shared,
         profile: bool,
-        copies: &[(usize, wgpu::Buffer)],
+        transfers: Transfers,
     ) -> Result<()> {
         let new_encoder =
             || gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
         let mut encoder = new_encoder();
         self.inlets().for_each(|inlet| inlet.release(&mut encoder));
+        for (index, buffer) in &transfers.buffers {
+            at(&self.sources, *index)?.copy_from(&mut encoder, buffer, *at(&program.recording.sources, *index)?);
+        }
         let mut index = 0;
         for command in &program.recording.commands {
             let dispatch = match command {
@@ -304,7 +318,7 @@ impl Slot {
             }
             index += 1;
         }
-        for (output, target) in copies {
+        for (output, target) in transfers.copies {
             let source = at(&self.outputs, *output)?.buffer();
             encoder.copy_buffer_to_buffer(source, 0, target, 0, source.size().min(target.size()));
         }

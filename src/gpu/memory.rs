@@ -205,7 +205,7 @@ impl Inlet {
         usage: wgpu::BufferUsages,
         device: Option<Arc<wgpu::Buffer>>,
     ) -> Inlet {
-        let host_usage = if gpu.mappable { usage } else { wgpu::BufferUsages::COPY_SRC };
+        let host_usage = if gpu.mappable { usage | wgpu::BufferUsages::COPY_DST } else { wgpu::BufferUsages::COPY_SRC };
         let host = gpu.buffer(label, size, wgpu::BufferUsages::MAP_WRITE | host_usage, true);
         let own = || Arc::new(gpu.buffer(label, size, usage | wgpu::BufferUsages::COPY_DST, false));
         let device = if gpu.mappable { Place::Host } else { Place::Buffer(device.unwrap_or_else(own)) };
@@ -289,6 +289,30 @@ impl Inlet {
         }
         self.written.clear();
         self.mapped = false;
+    }
+
+    /// Takes a picture's words from a buffer of the device, after [`Inlet::release`].
+    pub(super) fn copy_from(&self, encoder: &mut wgpu::CommandEncoder, source: &wgpu::Buffer, layout: PackedLayout) {
+        let stride = layout.stride();
+        match &self.device {
+            Place::Host => encoder.copy_buffer_to_buffer(source, 0, &self.host, 0, layout.size()),
+            Place::Buffer(device) => encoder.copy_buffer_to_buffer(source, 0, device, 0, layout.size()),
+            // Row by row: rows of several at once would have to begin at multiples of 256 bytes.
+            Place::Texture(words) => {
+                for y in 0..layout.extent.height {
+                    let start = u64::from(y) * stride;
+                    let row = wgpu::TexelCopyBufferLayout { offset: start, bytes_per_row: None, rows_per_image: None };
+                    encoder.copy_buffer_to_texture(
+                        wgpu::TexelCopyBufferInfo { buffer: source, layout: row },
+                        wgpu::TexelCopyTextureInfo {
+                            origin: wgpu::Origin3d { x: 0, y, z: 0 },
+                            ..words.texture.as_image_copy()
+                        },
+                        wgpu::Extent3d { height: 1, ..words.texture.size() },
+                    );
+                }
+            }
+        }
     }
 
     /// Asks for the memory back once the submitted work is done.

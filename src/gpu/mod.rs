@@ -48,7 +48,7 @@ mod tests;
 pub use adapter::{AdapterInfo, BackendName};
 pub use bytes::PooledBytes;
 pub(crate) use compute::ComputeCommand;
-pub use device::{Device, DeviceOptions, DispatchData, FrameInput, FrameOutput, Loaded, Ticket, WhenFull};
+pub use device::{Device, DeviceOptions, DispatchData, FrameInput, FrameOutput, FrameSource, Loaded, Ticket, WhenFull};
 pub use faults::Fault;
 pub use schedule::WorkBounds;
 pub use status::Counters;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::device::{DispatchData, FrameInput};
+use super::device::{DispatchData, FrameSource};
 use super::frame::{Begun, Slot};
 use super::memory::{Gpu, SharedPool, Words};
 use super::pipelines::{Pipeline, Pipelines};
@@ -76,10 +76,11 @@ impl Program {
         &mut self,
         gpu: &Gpu,
         pool: &mut SharedPool,
-        input: FrameInput,
+        sources: Vec<FrameSource<wgpu::Buffer>>,
+        (data, profile): (Option<Arc<[DispatchData]>>, bool),
         copies: &[(usize, wgpu::Buffer)],
     ) -> Result<Begun> {
-        if let Some(data) = input.data.filter(|data| !Arc::ptr_eq(data, &self.data)) {
+        if let Some(data) = data.filter(|data| !Arc::ptr_eq(data, &self.data)) {
             self.data = data;
             self.version += 1;
         }
@@ -92,7 +93,7 @@ impl Program {
             None => gpu.scoped("buffers of a frame", || Slot::new(gpu, self, shared))?,
         };
         // A slot that failed is dropped: what state its buffers are in is anyone's guess.
-        gpu.scoped("frame", || slot.begin(gpu, self, shared, input.sources, input.profile, copies))
+        gpu.scoped("frame", || slot.begin(gpu, self, shared, sources, profile, copies))
     }
 
     /// Takes back the slot of a finished frame.

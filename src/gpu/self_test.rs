@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_intrusive::channel::shared::oneshot_channel;
 
 use super::bound::Bound;
-use super::device::{FrameInput, FrameOutput};
+use super::device::{FrameInput, FrameOutput, FrameSource};
 use super::worker::{Answer, Command, Submission, Worker};
 use crate::error::{Error, Result};
 use crate::image::{Description, Image, PixelFormat};
@@ -55,7 +55,7 @@ fn frame(worker: &mut Worker, pixels: &[u8]) -> Result<FrameOutput> {
     let (reply, finished) = oneshot_channel();
     let wanted = Arc::new(());
     let answer = Answer { permit: Bound::new(1).take(false)?, reply, wanted: Arc::downgrade(&wanted) };
-    let input = FrameInput { sources: vec![source], ..FrameInput::default() };
+    let input = FrameInput { sources: vec![FrameSource::Image(source)], ..FrameInput::default() };
     worker.execute(Command::Submit(Submission { program: PROGRAM, input, answer }));
     let since = Instant::now();
     while worker.is_busy() {

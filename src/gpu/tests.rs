@@ -186,7 +186,11 @@ fn ramp(length: usize, start: f32) -> Arc<[[f32; 4]]> {
 }
 
 pub(super) fn frame(sources: &[&Image], data: Option<Arc<[DispatchData]>>) -> FrameInput {
-    FrameInput { sources: sources.iter().copied().cloned().collect(), data, ..FrameInput::default() }
+    FrameInput {
+        sources: sources.iter().map(|&image| FrameSource::Image(image.clone())).collect(),
+        data,
+        ..FrameInput::default()
+    }
 }
 
 /// The pixels of an output picture without padding.

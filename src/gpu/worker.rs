@@ -231,7 +231,9 @@ impl Worker {
         let begun = self.status.check().and_then(|()| match self.programs.get_mut(&id) {
             Some(program) => {
                 let copies = self.compute.targets(&input.copies)?;
-                program.begin(&self.gpu, &mut self.shared, input, &copies)
+                let sources = self.compute.sources(input.sources)?;
+                let about = (input.data, input.profile);
+                program.begin(&self.gpu, &mut self.shared, sources, about, &copies)
             }
             None => Err(Error::Device("the program is not loaded".to_string())),
         });

@@ -71,6 +71,21 @@ impl PackedLayout {
     }
 }
 
+impl Description {
+    /// How many words of 32 bits such a picture is in a compute buffer: its pixels one after the other as in an [`Image`]
+    /// (bytes in the order of memory, so the lowest of a word first), each row padded to a whole number of sixteen.
+    ///
+    /// [`Image`]: crate::Image
+    ///
+    /// ```
+    /// use cyanotype::{Description, PixelFormat};
+    /// assert_eq!(Description::new(37, 29, PixelFormat::Rgb8).packed_words(), 48 * 3 / 4 * 29);
+    /// ```
+    pub fn packed_words(&self) -> usize {
+        usize::try_from(PackedLayout::of(self).size() / 4).unwrap_or(usize::MAX)
+    }
+}
+
 /// How an output lies in its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputLayout {

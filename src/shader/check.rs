@@ -39,7 +39,7 @@ pub fn check_custom(operator: &str, wgsl: &str, first: (&str, String)) -> Result
             .map_or((1, 1), |location| (location.line_number as usize, location.line_position as usize));
         fail(line, column, error.message().to_string())
     })?;
-    Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).map_err(|error| {
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).map_err(|error| {
         let (line, column) = error
             .location(&module_text)
             .map_or((1, 1), |location| (location.line_number as usize, location.line_position as usize));
@@ -51,6 +51,14 @@ pub fn check_custom(operator: &str, wgsl: &str, first: (&str, String)) -> Result
         }
         fail(line, column, message)
     })?;
+    for (handle, function) in module.functions.iter() {
+        if !info[handle].available_stages.contains(naga::valid::ShaderStages::COMPUTE) {
+            let name = function.name.clone().unwrap_or_default();
+            let (line, column) = place(&format!("fn {name}"));
+            let message = format!("function '{name}': only fragment shaders can discard and have derivatives");
+            return Err(fail(line, column, message));
+        }
+    }
     let signature = |message: String| {
         let (line, column) = place(&format!("fn {function_name}"));
         fail(line, column, message)

@@ -1,9 +1,9 @@
 //! Buffers that picture programs and kernels share, traces, and tuning.
 
 use crate::common::{Random, seed};
-use crate::{on_each, on_gpu};
-use cyanotype::compute::{TUNABLE, TuneOptions};
-use cyanotype::{Description, Error, FrameOptions, Graph, Image, PixelFormat};
+use crate::{common_backend, on_each, on_gpu, some_of};
+use cyanotype::compute::{Buffer, TUNABLE, TuneOptions};
+use cyanotype::{ContextOptions, Description, Error, FrameOptions, Graph, Image, Limits, Picture, PixelFormat};
 
 #[test]
 fn a_histogram_and_a_picture_go_from_a_program_to_kernels() {
@@ -42,6 +42,78 @@ fn a_histogram_and_a_picture_go_from_a_program_to_kernels() {
         };
         assert!(matches!(wrong("counts"), Error::Mismatch { .. }));
         assert!(matches!(wrong("coutns"), Error::UnknownName { suggestion: Some(_), .. }));
+        Ok(())
+    });
+}
+
+/// A picture goes from a program through a kernel into a program, and nothing comes back in between.
+#[test]
+fn kernels_make_pictures_for_programs() {
+    let mut random = Random(seed());
+    on_each(|context| {
+        for (width, height, format) in some_of([
+            (37, 29, PixelFormat::Rgb8),
+            (1, 3, PixelFormat::R8),
+            (64, 5, PixelFormat::Rgba8),
+            (33, 4, PixelFormat::Rgb16),
+            (5, 1, PixelFormat::Rgba32F),
+        ]) {
+            let description = Description::new(width, height, format);
+            let bytes: Vec<u8> = (0..description.byte_count()).map(|_| (random.next() >> 16) as u8 & 0x3f).collect();
+            let photo = Image::new(description, bytes)?;
+            let graph = Graph::parse("invert")?;
+            let program = context.compile(&graph, &[("in", description)])?;
+            let words = context.zeros::<u32>(program.shared_length("out")?)?;
+            assert_eq!(words.len(), description.packed_words());
+            let first = program.submit_sharing(&[("in", &photo)], FrameOptions::default(), &[("out", &words)])?;
+            // Bits turned over twice are what they were; here they are read by another kernel in between.
+            let turned = words.map::<u32>("~x")?.map::<u32>("~x")?;
+            let buffer = Picture::Buffer(turned, description);
+            let second = program.submit(&[("in", buffer.clone())])?;
+            let direct = program.run(&[("in", first.wait()?.image("out")?)])?.image("out")?;
+            let found = second.wait()?.image("out")?;
+            assert_eq!(found.description(), direct.description());
+            assert_eq!(found.tight_bytes(), direct.tight_bytes(), "{description}");
+            // A picture of the host again in the same place, then the buffer once more.
+            let again = program.run(&[("in", &photo)])?.image("out")?;
+            assert_eq!(program.run(&[("in", &again)])?.image("out")?.tight_bytes(), direct.tight_bytes());
+            assert_eq!(program.run(&[("in", buffer)])?.image("out")?.tight_bytes(), direct.tight_bytes());
+
+            let wrong = |words: &Buffer<u32>| program.run(&[("in", Picture::Buffer(words.clone(), description))]);
+            let short = context.zeros::<u32>(words.len() - 1)?;
+            assert!(matches!(wrong(&short), Err(Error::Mismatch { .. })));
+            let part = context.zeros::<u32>(words.len() + 64)?.view(64..)?;
+            assert!(matches!(wrong(&part), Err(Error::Mismatch { .. })));
+            let foreign = cyanotype::Context::cpu().zeros::<u32>(words.len())?;
+            assert!(matches!(wrong(&foreign), Err(Error::Mismatch { .. })));
+            let other = Description::new(width, height + 1, format);
+            let tall = context.zeros::<u32>(other.packed_words())?;
+            let found = program.run(&[("in", Picture::Buffer(tall, other))]);
+            assert!(matches!(found, Err(Error::Mismatch { .. })));
+        }
+        Ok(())
+    });
+}
+
+/// The CPU stands in for a device without room for a texture between passes: it fetches the words.
+#[test]
+fn a_program_on_the_cpu_fetches_the_words() {
+    on_gpu(|context| {
+        let limits = Limits { texture_size: 8, texture_layers: 1, ..context.limits() };
+        let options = ContextOptions {
+            backend: common_backend(),
+            allow_software: true,
+            limits: Some(limits),
+            ..Default::default()
+        };
+        let small = cyanotype::Context::with(&options)?;
+        let description = Description::new(64, 64, PixelFormat::Rgba8);
+        let program = small.compile(&Graph::parse("gaussian-blur 2 | invert")?, &[("in", description)])?;
+        assert!(!program.is_on_gpu());
+        let words = small.buffer(&vec![0xff20_4060_u32; description.packed_words()])?;
+        let found = program.run(&[("in", Picture::Buffer(words, description))])?.image("out")?;
+        // An even picture stays even.
+        assert_eq!(found.tight_bytes()[..4], [0x9f, 0xbf, 0xdf, 0xff]);
         Ok(())
     });
 }

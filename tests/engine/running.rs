@@ -343,6 +343,12 @@ fn faults_in_custom_text_are_shown_where_they_are() {
     assert_eq!(at("fn warm(color: vec4f, n: i32) -> vec4f { return color; }"), 1);
     assert_eq!(at("fn warm(color: vec4f) -> vec3f { return color.rgb; }"), 1);
     assert_eq!(at("fn warm(color: vec4f) -> vec4f { return color; }\nfn luma709(c: vec3f) -> f32 { return c.r; }"), 2);
+    // What only fragment shaders may do.
+    assert_eq!(
+        at("fn half(x: f32) -> f32 {\n    return x;\n}\nfn warm(color: vec4f) -> vec4f {\n    return dpdx(color);\n}"),
+        4
+    );
+    assert_eq!(at("\nfn warm(color: vec4f) -> vec4f { if color.r > 2.0 { discard; } return color; }"), 2);
     assert!(
         CustomOperator::area("wide", "fn wide(window: array<vec4f, 9>) -> vec4f { return window[4]; }", 9).is_err()
     );
