@@ -25,16 +25,10 @@ fn main(
     let group = id.y * count.x + id.x;
     let first = group * WORKGROUP * ITEMS + local;
     var value = identity();
-    if (group + 1u) * WORKGROUP * ITEMS <= uniforms.units {
-        for (var item = 0u; item < ITEMS; item++) {
-            value = combine(value, take(first + item * WORKGROUP));
-        }
-    } else {
-        for (var item = 0u; item < ITEMS; item++) {
-            let at = first + item * WORKGROUP;
-            if at < uniforms.units {
-                value = combine(value, take(at));
-            }
+    for (var item = 0u; item < ITEMS; item++) {
+        let at = first + item * WORKGROUP;
+        if at < uniforms.units {
+            value = combine(value, take(at));
         }
     }
     // The rest follows the last whole unit.

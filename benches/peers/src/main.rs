@@ -208,7 +208,7 @@ fn between_transfers(timings: &cyanotype::Timings) -> f64 {
 
 /// A kernel that copies the packed picture, four words an invocation; returns a function that gives its milliseconds.
 fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
-    use cyanotype::gpu::{BackendName, Device, DeviceOptions, FrameInput, WhenFull};
+    use cyanotype::gpu::{BackendName, Device, DeviceOptions, FrameInput, FrameSource, WhenFull};
     use cyanotype::op::Extent;
     use cyanotype::plan::recording::{Command, Dispatch, OutputLayout, PackedLayout, Recording, Resource};
     let backend = match std::env::var("CYANOTYPE_BACKEND").as_deref() {
@@ -249,7 +249,7 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
         })],
     })?;
     Ok(move |photo: &Image| {
-        let input = FrameInput { sources: vec![photo.clone()], profile: true, ..FrameInput::default() };
+        let input = FrameInput { sources: vec![FrameSource::Image(photo.clone())], profile: true, ..FrameInput::default() };
         let ticket = device.submit(&loaded, input, WhenFull::Wait).expect("the device takes it");
         let output = ticket.wait().expect("the copy runs");
         between_transfers(&output.timings.expect("they were asked for"))
