@@ -159,15 +159,17 @@ impl Context {
     pub fn with(options: &ContextOptions) -> Result<Self> {
         match options.backend {
             BackendChoice::Cpu => Ok(Self::on_cpu("asked for by name", options.frames_in_flight)),
-            BackendChoice::Auto => match Self::open(options, None) {
-                Ok(context) => Ok(context),
-                Err(error) => {
-                    log::info!("falling back to the CPU: {error}");
-                    Ok(Self::on_cpu(format!("the CPU, since: {error}"), options.frames_in_flight))
-                }
-            },
+            BackendChoice::Auto => {
+                Ok(Self::open(options, None).unwrap_or_else(|error| Self::instead(&error, options.frames_in_flight)))
+            }
             named => Self::open(options, Some(named)),
         }
+    }
+
+    /// The CPU, where no GPU will do.
+    pub(crate) fn instead(error: &Error, frames_in_flight: usize) -> Self {
+        log::info!("falling back to the CPU: {error}");
+        Self::on_cpu(format!("the CPU, since: {error}"), frames_in_flight)
     }
 
     #[cfg(feature = "gpu")]

@@ -652,7 +652,7 @@ fn compile(context: &Context, graph: Lowered, options: &Options, mut notes: Vec<
 
 /// The same program with other numbers.
 fn renumber(known: &Compiled, graph: Lowered, limits: &Limits) -> Result<Compiled> {
-    let _ = limits;
+    let _ = limits; // of GPUs alone
     let graph = Arc::new(graph);
     let runner = match &known.runner {
         Runner::Cpu => Runner::Cpu,

@@ -213,6 +213,13 @@ fn describe(adapter: &wgpu::Adapter, backend: BackendName, options: &DeviceOptio
     let features = adapter.features();
     let faults = if options.believing { Vec::new() } else { faults::of(backend, &info) };
     let downlevel = adapter.get_downlevel_capabilities();
+    #[cfg(test)]
+    let downlevel = match options.injected {
+        Some(super::status::Injected::NoCompute) => {
+            wgpu::DownlevelCapabilities { flags: downlevel.flags - wgpu::DownlevelFlags::COMPUTE_SHADERS, ..downlevel }
+        }
+        _ => downlevel,
+    };
     let names = features.iter_names().map(|(name, _)| name.to_string());
     let downlevel_names = downlevel.flags.iter_names().map(|(name, _)| name.to_string());
     AdapterInfo {

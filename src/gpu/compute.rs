@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_intrusive::channel::shared::OneshotSender;
 
 use super::bytes::PooledBytes;
-use super::device::FrameSource;
+use super::device::{FrameInput, FrameSource};
 use super::frame::Waiting;
 use super::memory::Gpu;
 use super::pipelines::{ComputeKernel, compute_kernel};
@@ -276,18 +276,15 @@ impl Compute {
         }
     }
 
-    /// Pictures of a frame, with the buffers that some of them lie in.
-    pub(super) fn sources(&self, sources: Vec<FrameSource>) -> Result<Vec<FrameSource<wgpu::Buffer>>> {
-        let found = |source| match source {
+    /// A frame with the buffers themselves: those that it reads must hold what they should.
+    pub(super) fn resolve(&self, input: FrameInput) -> Result<FrameInput<wgpu::Buffer>> {
+        let source = |source| match source {
             FrameSource::Image(image) => Ok(FrameSource::Image(image)),
             FrameSource::Buffer(id) => self.sound(id).map(FrameSource::Buffer),
         };
-        sources.into_iter().map(found).collect()
-    }
-
-    /// Buffers that a frame copies its outputs to.
-    pub(super) fn targets(&self, copies: &[(usize, Id)]) -> Result<Vec<(usize, wgpu::Buffer)>> {
-        copies.iter().map(|&(output, id)| Ok((output, self.present(id)?))).collect()
+        let sources = input.sources.into_iter().map(source).collect::<Result<_>>()?;
+        let copies = input.copies.into_iter().map(|(output, id)| Ok((output, self.present(id)?)));
+        Ok(FrameInput { sources, data: input.data, profile: input.profile, copies: copies.collect::<Result<_>>()? })
     }
 
     pub(super) fn pending(&mut self, gpu: &Gpu) -> &mut Pending {

@@ -45,6 +45,9 @@ pub struct DeviceOptions {
     pub checked: bool,
     /// Believes drivers instead of stepping around the faults that they are known for: for looking whether those are gone.
     pub believing: bool,
+    /// A fault that the adapter or the device will have.
+    #[cfg(test)]
+    pub(crate) injected: Option<super::status::Injected>,
 }
 
 impl Default for DeviceOptions {
@@ -60,6 +63,8 @@ impl Default for DeviceOptions {
             deadline: Duration::from_secs(120),
             checked: false,
             believing: false,
+            #[cfg(test)]
+            injected: None,
         }
     }
 }
@@ -96,18 +101,18 @@ pub struct DispatchData {
     pub table: Option<Arc<[[f32; 4]]>>,
 }
 
-/// What a frame is made of.
+/// What a frame is made of. `B` is how compute buffers are named: by number, or by what the number stands for.
 #[derive(Debug, Clone, Default)]
-pub struct FrameInput {
+pub struct FrameInput<B = u64> {
     /// A picture for each source.
-    pub sources: Vec<FrameSource>,
+    pub sources: Vec<FrameSource<B>>,
     /// Parameters of each dispatch in order. `None`, or the same `Arc`: those of the frame submitted before, at first the
     /// recording's. Unchanged parameters are not sent to the device again.
     pub data: Option<Arc<[DispatchData]>>,
     /// Whether to measure.
     pub profile: bool,
     /// Outputs, by number, that also go to a compute buffer, as far as that holds them.
-    pub copies: Vec<(usize, u64)>,
+    pub copies: Vec<(usize, B)>,
 }
 
 /// A picture that a frame works on.
@@ -115,7 +120,7 @@ pub struct FrameInput {
 pub enum FrameSource<B = u64> {
     /// Of the host; of the source's size and bytes per pixel, any stride.
     Image(Image),
-    /// The words of a compute buffer, by its number, laid out as the source's `PackedLayout` says.
+    /// The words of a compute buffer, laid out as the source's `PackedLayout` says.
     Buffer(B),
 }
 
@@ -279,6 +284,12 @@ impl Device {
     /// Whether this is the device's own thread, which must not wait for itself.
     pub(crate) fn is_own_thread(&self) -> bool {
         self.handle.is_worker()
+    }
+
+    /// The next frame has this fault.
+    #[cfg(test)]
+    pub(super) fn inject(&self, fault: super::status::Injected) {
+        self.handle.status.inject(fault);
     }
 
     /// Destroys the device, as a driver might at any moment. For tests.

@@ -200,6 +200,10 @@ impl Slot {
         }
         self.submit(gpu, program, shared, profile, Transfers { buffers, copies })?;
 
+        #[cfg(test)]
+        if gpu.status.meets(super::status::Injected::NoMapping) {
+            self.outputs.iter().for_each(Outlet::destroy);
+        }
         let waiting = Arc::new(Waiting::default());
         self.inlets().for_each(|inlet| inlet.map(&waiting));
         self.outputs.iter().for_each(|outlet| outlet.map(&waiting));

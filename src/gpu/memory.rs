@@ -354,6 +354,12 @@ impl Outlet {
         }
     }
 
+    /// Memory that is gone cannot be mapped.
+    #[cfg(test)]
+    pub(super) fn destroy(&self) {
+        self.host.destroy();
+    }
+
     /// Asks for the bytes once the submitted work is done.
     pub(super) fn map(&self, waiting: &Arc<Waiting>) {
         waiting.map(&self.host, wgpu::MapMode::Read);

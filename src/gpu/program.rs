@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::device::{DispatchData, FrameSource};
+use super::device::{DispatchData, FrameInput};
 use super::frame::{Begun, Slot};
 use super::memory::{Gpu, SharedPool, Words};
 use super::pipelines::{Pipeline, Pipelines};
@@ -72,14 +72,8 @@ impl Program {
     }
 
     /// Uploads, encodes and submits a frame.
-    pub(super) fn begin(
-        &mut self,
-        gpu: &Gpu,
-        pool: &mut SharedPool,
-        sources: Vec<FrameSource<wgpu::Buffer>>,
-        (data, profile): (Option<Arc<[DispatchData]>>, bool),
-        copies: &[(usize, wgpu::Buffer)],
-    ) -> Result<Begun> {
+    pub(super) fn begin(&mut self, gpu: &Gpu, pool: &mut SharedPool, input: FrameInput<wgpu::Buffer>) -> Result<Begun> {
+        let FrameInput { sources, data, profile, copies } = input;
         if let Some(data) = data.filter(|data| !Arc::ptr_eq(data, &self.data)) {
             self.data = data;
             self.version += 1;
@@ -93,7 +87,13 @@ impl Program {
             None => gpu.scoped("buffers of a frame", || Slot::new(gpu, self, shared))?,
         };
         // A slot that failed is dropped: what state its buffers are in is anyone's guess.
-        gpu.scoped("frame", || slot.begin(gpu, self, shared, sources, profile, copies))
+        gpu.scoped("frame", || {
+            #[cfg(test)]
+            if gpu.status.meets(super::status::Injected::NoMemory) {
+                return Err(Error::OutOfMemory("frame: injected".to_string()));
+            }
+            slot.begin(gpu, self, shared, sources, profile, &copies)
+        })
     }
 
     /// Takes back the slot of a finished frame.

@@ -34,6 +34,12 @@ pub(super) fn run(worker: &mut Worker) -> Result<(), String> {
         |bytes: &[u8]| -> Vec<u32> { bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect() };
     let expected = expected(&words(&pixels));
     let found: Vec<Vec<u32>> = output.outputs.iter().map(|bytes| words(bytes)).collect();
+    #[cfg(test)]
+    let found = match worker.status().meets(super::status::Injected::WrongAnswer) {
+        // In one bit.
+        true => found.into_iter().map(|words| words.into_iter().map(|word| word ^ 1 << 7).collect()).collect(),
+        false => found,
+    };
     for (what, expected, found) in [("picture", &expected.0, found.first()), ("counts", &expected.1, found.get(1))] {
         let found = found.map(Vec::as_slice).unwrap_or_default();
         if let Some(index) = (0..expected.len().max(found.len())).find(|&index| expected.get(index) != found.get(index))

@@ -28,6 +28,34 @@ pub(super) struct Status {
     lost: OnceLock<String>,
     fault: Mutex<Option<String>>,
     pub(super) tally: Tally,
+    #[cfg(test)]
+    injected: Mutex<Option<Injected>>,
+}
+
+/// What tests make a device do, since drivers do it only when they please.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Injected {
+    /// The adapter has no compute shaders.
+    NoCompute,
+    /// The self-test's answer is wrong.
+    WrongAnswer,
+    /// There is no memory for a frame.
+    NoMemory,
+    /// A frame's result cannot be mapped.
+    NoMapping,
+}
+
+#[cfg(test)]
+impl Status {
+    pub(super) fn inject(&self, fault: Injected) {
+        *self.injected.lock() = Some(fault);
+    }
+
+    /// Whether this fault was injected; once for each injection.
+    pub(super) fn meets(&self, fault: Injected) -> bool {
+        self.injected.lock().take_if(|injected| *injected == fault).is_some()
+    }
 }
 
 /// [`Counters`] being counted.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::status::Injected;
 use super::*;
 use crate::error::Error;
 use crate::image::{Description, Image, PixelFormat};
@@ -440,6 +441,36 @@ fn a_lost_device_answers_every_call() {
         let loaded = again.load(flip(2000, 2000)).unwrap();
         let output = again.submit(&loaded, frame(&[&image], None), WhenFull::Wait).unwrap().wait().unwrap();
         assert_flipped(&image, 255, &output);
+    });
+}
+
+/// What drivers do only when they please is done to them here.
+#[test]
+fn injected_faults_end_in_errors_and_the_next_frame_is_right() {
+    on_each_driver(|options| {
+        for (injected, reason) in [(Injected::NoCompute, "no compute shaders"), (Injected::WrongAnswer, "wrong answer")]
+        {
+            let error = Device::open(&DeviceOptions { injected: Some(injected), ..options.clone() }).unwrap_err();
+            assert!(matches!(&error, Error::NoDevice(message) if message.contains(reason)), "{error}");
+            let context = crate::Context::instead(&error, 1);
+            assert!(!context.is_gpu() && context.description().contains(reason), "{}", context.description());
+        }
+        let device = Device::open(&options).unwrap();
+        let image = picture(37, 5, PixelFormat::Rgb8);
+        let loaded = device.load(flip(37, 5)).unwrap();
+        let submit = || device.submit(&loaded, frame(&[&image], None), WhenFull::Wait).unwrap();
+        for injected in [Injected::NoMemory, Injected::NoMapping] {
+            assert_flipped(&image, 255, &submit().wait().unwrap());
+            device.inject(injected);
+            let (hit, next) = (submit(), submit());
+            let error = hit.wait().unwrap_err();
+            match injected {
+                Injected::NoMemory => assert!(matches!(error, Error::OutOfMemory(_)), "{error}"),
+                _ => assert!(matches!(error, Error::Device(_)), "{error}"),
+            }
+            assert_flipped(&image, 255, &next.wait().unwrap());
+        }
+        device.check().unwrap();
     });
 }
 

@@ -113,6 +113,8 @@ impl Worker {
         guarded(|| {
             let (device, queue) = candidate.request()?;
             let status = Arc::new(Status::default());
+            #[cfg(test)]
+            options.injected.into_iter().for_each(|fault| status.inject(fault));
             device.on_uncaptured_error({
                 let status = Arc::clone(&status);
                 Arc::new(move |error: wgpu::Error| status.record_fault(error.to_string()))
@@ -230,10 +232,8 @@ impl Worker {
     fn submit(&mut self, Submission { program: id, input, answer }: Submission) {
         let begun = self.status.check().and_then(|()| match self.programs.get_mut(&id) {
             Some(program) => {
-                let copies = self.compute.targets(&input.copies)?;
-                let sources = self.compute.sources(input.sources)?;
-                let about = (input.data, input.profile);
-                program.begin(&self.gpu, &mut self.shared, sources, about, &copies)
+                let input = self.compute.resolve(input)?;
+                program.begin(&self.gpu, &mut self.shared, input)
             }
             None => Err(Error::Device("the program is not loaded".to_string())),
         });
