@@ -532,3 +532,39 @@ fn the_readme_lists_the_operators() {
     let table = succeeds(&["ops", "--markdown"]);
     assert!(readme.contains(table.trim()), "README.md is out of date; between its operator marks belongs:\n{table}");
 }
+
+/// A signal that comes while a file is written: nothing of it stays, and what was there is as it was.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_command_leaves_no_temporary_file() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = Folder::new();
+    let output = folder.path("large.bmp");
+    fs::write(&output, "old").expect("it can be written");
+    let is_writing = || folder.names().iter().any(|name| name.ends_with(".tmp"));
+    // Writing 200 MB takes long enough to be met, on most tries.
+    let mut met = 0;
+    for signal in ["INT", "TERM", "INT", "TERM", "INT", "TERM"] {
+        let mut program = command()
+            .args(["--backend", "cpu", "apply"])
+            .args([folder.path("photo.png"), output.clone()])
+            .arg("resize 8200 8200 nearest")
+            .spawn()
+            .expect("the program starts");
+        while program.try_wait().expect("it is ours").is_none() && !is_writing() {
+            std::thread::yield_now();
+        }
+        let killed = Command::new("kill").args(["-s", signal, &program.id().to_string()]).status();
+        assert!(killed.is_ok(), "{killed:?}");
+        let status = program.wait().expect("it is ours");
+        assert_eq!(folder.names(), ["large.bmp", "photo.png"], "{status}");
+        if status.signal().is_some() {
+            met += usize::from(fs::read(&output).expect("it is there") == b"old");
+        }
+        fs::write(&output, "old").expect("it can be written");
+        if met >= 2 {
+            return;
+        }
+    }
+    assert!(met > 0, "no signal met a file being written");
+}

@@ -233,6 +233,7 @@ pub fn main() -> ExitCode {
     };
     // Cannot fail: no other logger has been set.
     let _ = log::set_logger(&Warnings).map(|()| log::set_max_level(log::LevelFilter::Warn));
+    leave_nothing_behind();
     match command_line.run() {
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Told) => ExitCode::from(1),
@@ -246,6 +247,26 @@ pub fn main() -> ExitCode {
         }
     }
 }
+
+/// What is half written goes when the program is told to end.
+#[cfg(unix)]
+fn leave_nothing_behind() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    // Not SIGHUP, which `nohup` has told the system to ignore.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    let wait = move || {
+        for signal in signals.forever() {
+            cyanotype::image::Replacement::abandon_all();
+            // As if nobody had listened: the caller sees what ended the program.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    };
+    // A machine without room for a thread will not get far anyway.
+    let _ = std::thread::Builder::new().name("signals".to_string()).spawn(wait);
+}
+
+#[cfg(not(unix))]
+fn leave_nothing_behind() {}
 
 /// On a machine without a desktop libwayland, which OpenGL is asked for a display through, complains on standard error that
 /// this variable is not set. With any value it just finds no display.

@@ -2,6 +2,8 @@
 //! name in the same folder, then renamed over the file. Knows nothing of pictures.
 
 use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -27,11 +29,9 @@ pub struct Replacement<'b> {
 #[derive(Debug)]
 enum Content<'b> {
     /// In a file beside the target.
-    Beside { temporary: PathBuf, target: PathBuf },
+    Beside { temporary: Temporary, target: PathBuf },
     /// For a pipe or a device, which cannot be replaced, only written to. (A folder refuses.)
     Bytes(&'b [u8]),
-    /// In its place.
-    Committed,
 }
 
 impl<'b> Replacement<'b> {
@@ -50,24 +50,45 @@ impl<'b> Replacement<'b> {
     ///
     /// # Errors
     /// [`Error::Io`]; then the old file is as it was.
-    pub fn commit(mut self) -> Result<()> {
-        let written = match &self.content {
-            Content::Beside { temporary, target } => fs::rename(temporary, target),
+    pub fn commit(self) -> Result<()> {
+        let written = match self.content {
+            Content::Beside { temporary, target } => temporary.rename(&target),
             Content::Bytes(bytes) => {
                 OpenOptions::new().write(true).open(&self.path).and_then(|mut file| file.write_all(bytes))
             }
-            Content::Committed => Ok(()),
         };
-        written.map_err(|error| failed(&self.path, &error))?;
-        self.content = Content::Committed;
+        written.map_err(|error| failed(&self.path, &error))
+    }
+
+    /// Removes what all replacements of this process have written and not put in place; their commits fail. For a program
+    /// that is told to end at once, which drops nothing.
+    pub fn abandon_all() {
+        for path in std::mem::take(&mut *UNFINISHED.lock()) {
+            let _ = fs::remove_file(path); // there is nobody left to tell
+        }
+    }
+}
+
+/// Temporary files that there are.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A temporary file, removed when dropped.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Takes the place of another file.
+    fn rename(self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.0, target)?;
+        UNFINISHED.lock().remove(&self.0);
         Ok(())
     }
 }
 
-impl Drop for Replacement<'_> {
+impl Drop for Temporary {
     fn drop(&mut self) {
-        if let Content::Beside { temporary, .. } = &self.content {
-            let _ = fs::remove_file(temporary); // whatever made it go unused is the error to report
+        if UNFINISHED.lock().remove(&self.0) {
+            let _ = fs::remove_file(&self.0); // whatever made it go unused is the error to report
         }
     }
 }
@@ -80,14 +101,11 @@ impl<'b> Content<'b> {
             return Ok(Content::Bytes(bytes));
         }
         let (temporary, mut file) = create_beside(&target)?;
-        let written = file.write_all(bytes).and_then(|()| match &old {
-            Some(old) => fs::set_permissions(&temporary, old.permissions()),
-            None => Ok(()),
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary); // the first error is the one to report
+        file.write_all(bytes)?;
+        if let Some(old) = old {
+            fs::set_permissions(&temporary.0, old.permissions())?;
         }
-        written.map(|()| Content::Beside { temporary, target })
+        Ok(Content::Beside { temporary, target })
     }
 }
 
@@ -109,16 +127,22 @@ fn failed(path: &Path, error: &io::Error) -> Error {
 }
 
 /// A new file in the target's folder. Only there can it be renamed over the target in one step.
-fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+fn create_beside(target: &Path) -> io::Result<(Temporary, File)> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         // A short name of its own: one made from the target's could become longer than the file system allows.
         let temporary = target.with_file_name(format!(".cyanotype-{}-{number}.tmp", std::process::id()));
+        // Listed as long as it is there.
+        let mut unfinished = UNFINISHED.lock();
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             // A leftover of a process that had our number and was killed.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-            opened => return opened.map(|file| (temporary, file)),
+            opened => {
+                let file = opened?;
+                unfinished.insert(temporary.clone());
+                return Ok((Temporary(temporary), file));
+            }
         }
     }
 }
