@@ -145,7 +145,7 @@ fn disturbed(graph: &GraphData, random: &mut Random, disturbance: Disturbance, p
 
 fn disturbance_operator(random: &mut Random, disturbance: Disturbance, pattern: Pattern) -> CustomOperator {
     let seed = random.next();
-    let Disturbance { size, largest, finest } = disturbance;
+    let Disturbance { size, largest, .. } = disturbance;
     let by_node = if random.chance(0.5) { size } else { -size };
     // A fused graph keeps some values in registers, which cut nothing off, and others in textures.
     let is_kept = matches!(pattern, Pattern::ByNode) && random.chance(0.5);
@@ -160,8 +160,8 @@ fn disturbance_operator(random: &mut Random, disturbance: Disturbance, pattern: 
                 false => -size,
             },
         };
-        let thin = if alpha > 0.0 { finest / alpha.max(finest) } else { 0.0 };
-        (value + change * (value + 0.25) + thin.copysign(change) * value.abs().max(1.0)).clamp(-largest, largest)
+        let thin = disturbance.of_thin(alpha).copysign(change) * value.abs().max(1.0);
+        (value + change * (value + 0.25) + thin).clamp(-largest, largest)
     };
     let text = "fn disturbance(color: vec4f) -> vec4f { return color; }";
     let operator = CustomOperator::point("disturbance", text).expect("its text is well-formed");
@@ -189,6 +189,11 @@ impl Disturbance {
             // result, and division 2.5 ULP; a node is a few of these.
             _ => Disturbance { size: 8.0e-6, largest: f32::MAX, finest: 0.0 },
         }
+    }
+
+    /// What straight colours of a pixel of this alpha are off by, relative to the value: as much as they are at most.
+    fn of_thin(self, alpha: f32) -> f32 {
+        if alpha > 0.0 { self.finest / alpha.max(self.finest) } else { 0.0 }
     }
 }
 
@@ -225,13 +230,13 @@ const ROUNDS_OF_DOUBT: usize = 40;
 
 impl<'a> Tolerances<'a> {
     pub fn measure(case: &'a Case, reference: &'a cyanotype::Results, precision: Precision, seed: u64) -> Self {
-        // A disturbance leaves alpha alone, so what each node may round it by is added for all channels.
         let disturbance = Disturbance::of(precision);
-        let rounding = disturbance.size * case.graph.nodes.len() as f32;
+        let nodes = case.graph.nodes.len() as f32;
+        // A disturbance leaves alpha alone, so what each node may round it by is added for all channels.
+        let rounding = nodes * disturbance.size;
         // Half floats count in 2^-24 below 2^-14, and some drivers cut off instead of rounding. Straight colours of all but
         // transparent pixels come from premultiplied ones of that size, whether the output's format holds the alpha, rounds
         // it away or has none. So the alpha is that of the same outputs in full.
-        let finest = disturbance.finest * case.graph.nodes.len() as f32;
         let mut in_full = case.graph.clone();
         for output in in_full.outputs.iter_mut().filter(|output| reference.is_picture(&output.name)) {
             output.format = Some(PixelFormat::Rgba32F);
@@ -243,8 +248,7 @@ impl<'a> Tolerances<'a> {
                 (reference.image(name).expect("a picture"), in_full.image(name).expect("the same in full"));
             let is_straight = behind.description().alpha == AlphaMode::Straight;
             let floor = |color: [f32; 4], [.., alpha]: [f32; 4]| {
-                let is_thin = is_straight && finest > 0.0 && alpha > 0.0;
-                let thin = if is_thin { finest / alpha.max(finest) } else { 0.0 };
+                let thin = if is_straight { nodes * disturbance.of_thin(alpha) } else { 0.0 };
                 color.map(|value| (step(image.format()) * 1.01 + rounding + thin) * value.abs().max(1.0))
             };
             let pairs = image.to_rgba_f32().into_iter().zip(behind.to_rgba_f32());

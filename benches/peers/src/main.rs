@@ -249,7 +249,8 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
         })],
     })?;
     Ok(move |photo: &Image| {
-        let input = FrameInput { sources: vec![FrameSource::Image(photo.clone())], profile: true, ..FrameInput::default() };
+        let input =
+            FrameInput { sources: vec![FrameSource::Image(photo.clone())], profile: true, ..FrameInput::default() };
         let ticket = device.submit(&loaded, input, WhenFull::Wait).expect("the device takes it");
         let output = ticket.wait().expect("the copy runs");
         between_transfers(&output.timings.expect("they were asked for"))
