@@ -172,21 +172,14 @@ impl Interface {
             allowed,
             fits,
         };
-        let [x, y, z] = self.workgroup_size;
-        let invocations = u64::from(x) * u64::from(y) * u64::from(z);
-        let most = limits.workgroup_invocations;
-        if invocations > u64::from(most) {
-            let fits = format!("@workgroup_size({}) would fit", smaller([x, y, z], most));
-            return Err(over("invocations of a workgroup", invocations, u64::from(most), fits));
-        }
-        for (name, found, allowed) in [
-            ("size of a workgroup along x", x, limits.workgroup_size[0]),
-            ("size of a workgroup along y", y, limits.workgroup_size[1]),
-        ] {
-            if found > allowed {
-                let fits = format!("at most {allowed} would fit");
-                return Err(over(name, u64::from(found), u64::from(allowed), fits));
-            }
+        if let Some((limit, found, allowed)) = limits.exceeded_by(self.workgroup_size) {
+            let most = limits.workgroup_invocations;
+            let size = self.workgroup_size.into_iter().map(u64::from).product::<u64>();
+            let fits = match size > u64::from(most) {
+                true => format!("@workgroup_size({}) would fit", smaller(self.workgroup_size, most)),
+                false => format!("at most {allowed} would fit"),
+            };
+            return Err(over(limit, found, allowed, fits));
         }
         let (found, allowed) = (self.workgroup_memory, u64::from(limits.workgroup_memory));
         if found > allowed {

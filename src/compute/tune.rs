@@ -217,15 +217,17 @@ fn remarks(over: Option<String>, is_default: bool, is_best: bool) -> String {
 
 /// Which limit a shape is over.
 fn remark(shape: Shape, limits: &Limits) -> Option<String> {
-    let over = |name: &str, limit: u32| Some(over_the_limit(name, u64::from(limit)));
+    if let Some((name, _, allowed)) = limits.exceeded_by([shape.workgroup, 1, 1]) {
+        return Some(over_the_limit(name, allowed));
+    }
     match shape.workgroup {
-        size if size > limits.workgroup_invocations => over("invocations of a workgroup", limits.workgroup_invocations),
-        size if size > limits.workgroup_size[0] => over("workgroup size along x", limits.workgroup_size[0]),
         size if !size.is_power_of_two() || shape.items == 0 || shape.items > 1024 => {
             Some("not a legal shape".to_string())
         }
         // Eight bytes for each invocation at most.
-        size if 8 * size > limits.workgroup_memory => over("bytes of workgroup memory", limits.workgroup_memory),
+        size if 8 * size > limits.workgroup_memory => {
+            Some(over_the_limit("bytes of workgroup memory", u64::from(limits.workgroup_memory)))
+        }
         _ => None,
     }
 }
@@ -289,6 +291,10 @@ impl Context {
             let options = Options { pass_shapes: Some(PassShapes::both(shape)), ..Options::default() };
             self.compile_with(&graph, &[("in", description)], &options)
         };
+        // The same passes whatever their shape.
+        let report = compile(default)?.report();
+        let bytes = (report.bytes_read + report.bytes_written) as f64;
+        let groups: RefCell<Vec<(PassShape, u64)>> = RefCell::new(Vec::new());
         let known: RefCell<Vec<(PassShape, Program)>> = RefCell::new(Vec::new());
         let run = |shape: PassShape| -> Result<f64> {
             let mut known = known.borrow_mut();
@@ -297,7 +303,10 @@ impl Context {
                 None => {
                     // Runs in pairs alternate between two; more would only hold memory.
                     known.truncate(1);
-                    known.insert(0, (shape, compile(shape)?));
+                    let program = compile(shape)?;
+                    let first = program.dispatches()?.first().map_or([0, 0], |dispatch| dispatch.groups);
+                    groups.borrow_mut().push((shape, u64::from(first[0]) * u64::from(first[1])));
+                    known.insert(0, (shape, program));
                     0
                 }
             };
@@ -319,26 +328,19 @@ impl Context {
         change(self, |tuning| {
             tuning.passes.insert(kind.to_string(), best);
         });
-        let mut rows = Vec::new();
-        for (shape, time) in timed {
+        let groups = groups.into_inner();
+        let row = |(shape, time): (PassShape, Option<f64>)| {
             let over = shape.over(&limits).map(|(name, _, allowed)| over_the_limit(name, allowed));
-            let mut groups = 0;
-            let mut bytes = 0;
-            if over.is_none() {
-                let program = compile(shape)?;
-                let first = program.dispatches()?.first().map_or([0, 0], |dispatch| dispatch.groups);
-                groups = u64::from(first[0]) * u64::from(first[1]);
-                let report = program.report();
-                bytes = report.bytes_read + report.bytes_written;
-            }
-            rows.push(TuneRow {
+            TuneRow {
                 shape: shape.to_string(),
-                groups,
+                // None for what was not run.
+                groups: groups.iter().find(|(known, _)| *known == shape).map_or(0, |(_, groups)| *groups),
                 milliseconds: time,
-                rate: time.map(|time| bytes as f64 / 1e6 / time),
+                rate: time.map(|time| bytes / 1e6 / time),
                 remark: remarks(over, shape == default, shape == best),
-            });
-        }
+            }
+        };
+        let rows = timed.into_iter().map(row).collect();
         Ok(self.report(kind, "GB/s", rows, against_default))
     }
 

@@ -249,16 +249,10 @@ impl PassShape {
     /// 128 invocations are what the weakest devices allow; rows are read in order.
     pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false };
 
-    /// The limit that it is over: its name, what the shape has, what is allowed.
+    /// The limit that it is over, as [`Limits::exceeded_by`] tells it.
     pub fn over(self, limits: &Limits) -> Option<(&'static str, u64, u64)> {
-        let [x, y] = self.workgroup.map(u64::from);
-        let [most_x, most_y] = limits.workgroup_size.map(u64::from);
-        let sides = [
-            ("invocations of a workgroup along x", x, most_x),
-            ("invocations of a workgroup along y", y, most_y),
-            ("invocations of a workgroup", x * y, u64::from(limits.workgroup_invocations)),
-        ];
-        sides.into_iter().find(|(_, found, allowed)| found > allowed)
+        let [x, y] = self.workgroup;
+        limits.exceeded_by([x, y, 1])
     }
 }
 
@@ -345,6 +339,19 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The limit that a workgroup of this size is over: its name, what the workgroup has, what is allowed.
+    pub fn exceeded_by(&self, workgroup: [u32; 3]) -> Option<(&'static str, u64, u64)> {
+        let [x, y, _] = workgroup.map(u64::from);
+        let invocations = workgroup.into_iter().map(u64::from).product();
+        let [most_x, most_y] = self.workgroup_size.map(u64::from);
+        let limits = [
+            ("invocations of a workgroup", invocations, u64::from(self.workgroup_invocations)),
+            ("size of a workgroup along x", x, most_x),
+            ("size of a workgroup along y", y, most_y),
+        ];
+        limits.into_iter().find(|(_, found, allowed)| found > allowed)
+    }
+
     /// No limit that a picture could reach.
     pub const UNLIMITED: Limits = Limits {
         texture_size: u32::MAX,

@@ -1,9 +1,9 @@
 //! The comparisons that other tests rest on: fed with a wrong picture each must fail. (Those of the exact cases and of
 //! the peers have theirs beside them.)
 
-use crate::common::{difference, from_rgba, keep, render};
+use crate::common::{FULL, difference, from_rgba, keep, render};
 use crate::random_graphs::{Case, Tolerances};
-use cyanotype::{AlphaMode, Context, Description, GraphData, Image, Options, PixelFormat, Precision};
+use cyanotype::{AlphaMode, Context, Description, GraphData, Image, PixelFormat, Precision};
 
 fn grey(values: &[f32]) -> Image {
     Image::from_samples(Description::new(values.len() as u32, 1, PixelFormat::R32F), values).expect("as many samples")
@@ -44,7 +44,6 @@ fn wrong_pictures_are_kept() {
 #[test]
 fn tolerances_are_no_wider_than_they_say() {
     let cpu = Context::cpu();
-    let full = Options { fuse: true, precision: Precision::Full, ..Options::default() };
     for format in [PixelFormat::Rgb8, PixelFormat::Rgb16, PixelFormat::Rgb32F] {
         let mut graph = GraphData::default();
         let input = graph.input("a");
@@ -53,7 +52,7 @@ fn tolerances_are_no_wider_than_they_say() {
         let description = Description::new(5, 4, format);
         let values: Vec<[f32; 4]> = (0..20).map(|index| [index as f32 / 40.0, 0.3, 0.5, 1.0]).collect();
         let case = Case { graph, inputs: vec![("a", from_rgba(description, &values))] };
-        let reference = render(&cpu, &case.graph, &case.inputs, &full).expect("it runs");
+        let reference = render(&cpu, &case.graph, &case.inputs, &FULL).expect("it runs");
         let tolerances = Tolerances::measure(&case, &reference, Precision::Full, 1);
         assert_eq!(tolerances.check("itself", &reference), Ok(()));
         // The same graph on a picture that differs in one sample by four steps of 8 bits, three of 2^-10.
@@ -63,7 +62,7 @@ fn tolerances_are_no_wider_than_they_say() {
             _ => 4.0 / 255.0,
         };
         let inputs = vec![("a", from_rgba(description, &wrong))];
-        let other = render(&cpu, &case.graph, &inputs, &full).expect("it runs");
+        let other = render(&cpu, &case.graph, &inputs, &FULL).expect("it runs");
         let message = tolerances.check("wrong", &other).expect_err("a wrong sample passed");
         assert!(message.contains("pixel 13, channel 1"), "{message}");
         // A result that is no number.

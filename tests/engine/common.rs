@@ -4,11 +4,15 @@
 
 use cyanotype::op::{Argument, FileContent, Operator, Parameter, ParameterKind};
 use cyanotype::{
-    AlphaMode, BackendChoice, Context, ContextOptions, Description, Error, Graph, GraphData, Image, Limits, PixelFormat,
+    AlphaMode, BackendChoice, Context, ContextOptions, Description, Error, Graph, GraphData, Image, Limits, Options,
+    PixelFormat, Precision,
 };
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+
+/// As results are compared: fused, with single floats between passes.
+pub const FULL: Options = Options { fuse: true, precision: Precision::Full, pass_shapes: None };
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, the same everywhere.
 #[derive(Debug, Clone)]

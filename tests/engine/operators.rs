@@ -1,6 +1,6 @@
 //! Every operator by itself: extremes of its parameters, odd sizes, every format and alpha mode; GPU against CPU.
 
-use crate::common::{Mood, Random, apply, gpu, picture, render};
+use crate::common::{FULL, Mood, Random, apply, gpu, picture, render};
 use crate::random_graphs::{Case, Tolerances};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,8 +15,7 @@ pub fn is_drawn() -> bool {
 
 fn check(case: &Case, gpu: Option<&Context>, what: &str) {
     let cpu = Context::cpu();
-    let full = Options { fuse: true, precision: Precision::Full, ..Options::default() };
-    let reference = match render(&cpu, &case.graph, &case.inputs, &full) {
+    let reference = match render(&cpu, &case.graph, &case.inputs, &FULL) {
         Ok(reference) => reference,
         // An operator may refuse what does not fit a picture, in words; it may not panic.
         Err(Error::BadInput { .. } | Error::BadParameter { .. } | Error::Limit { .. }) => return,
@@ -31,7 +30,7 @@ fn check(case: &Case, gpu: Option<&Context>, what: &str) {
     }
     let Some(gpu) = gpu.filter(|_| is_drawn()) else { return };
     let mut tolerances = Tolerances::measure(case, &reference, Precision::Full, 5);
-    let result = render(gpu, &case.graph, &case.inputs, &full).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let result = render(gpu, &case.graph, &case.inputs, &FULL).unwrap_or_else(|error| panic!("{what}: {error}"));
     tolerances.require(what, &result).unwrap_or_else(|message| panic!("{message}"));
 }
 

@@ -2,9 +2,9 @@
 //! pictures; here stands which chain means the same, and how far apart they may lie, with the reason. The operators'
 //! own texts explain the differences to their users.
 
-use crate::common::gpu;
+use crate::common::{FULL, gpu};
 use crate::operators::is_drawn;
-use cyanotype::{Context, Description, Graph, Image, Options, Precision, ops};
+use cyanotype::{Context, Description, Graph, Image, ops};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -198,8 +198,7 @@ fn run(context: &Context, chain: &str, input: &str, like: &Image) -> Result<Imag
     let described: Vec<(&str, Description)> =
         names.iter().map(String::as_str).zip(images.iter().map(Image::description)).collect();
     let given: Vec<(&str, &Image)> = names.iter().map(String::as_str).zip(&images).collect();
-    let options = Options { fuse: true, precision: Precision::Full, ..Options::default() };
-    context.compile_with(&Graph::from_data(data), &described, &options)?.run(&given)?.image("out")
+    context.compile_with(&Graph::from_data(data), &described, &FULL)?.run(&given)?.image("out")
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! cut off at the largest number of that format. The tolerance of a pixel is what its value moved by, with a factor for
 //! what a few disturbances can miss, plus one step of rounding of the output.
 
-use crate::common::{Mood, Random, Watch, apply, difference, gpu, keep, picture, render, seed};
+use crate::common::{FULL, Mood, Random, Watch, apply, difference, gpu, keep, picture, render, seed};
 use cyanotype::graph::NodeContent;
 use cyanotype::op::Argument;
 use cyanotype::{
@@ -221,8 +221,6 @@ pub struct Tolerances<'a> {
     allowed: PerPixel,
 }
 
-const FULL: Options = Options { fuse: true, precision: Precision::Full, pass_shapes: None };
-
 /// How often all disturbances are tried before a pixel counts as wrong. A jump that one pixel's rounding decides (a bin of
 /// an equalized histogram) is found by few of them, so a first round that does not find it says little; a wrong pixel is
 /// not found by any number of them.
@@ -347,8 +345,8 @@ fn describe(case: &Case) -> String {
 /// Runs one case on the CPU, fused and not, and on the GPU; with `all`, also unfused and in half precision there.
 fn check_case(case: &Case, gpu: Option<&Context>, seed: u64, all: bool) -> Result<(), String> {
     let cpu = Context::cpu();
-    let unfused = Options { fuse: false, precision: Precision::Full, ..Options::default() };
-    let half = Options { fuse: true, precision: Precision::Half, ..Options::default() };
+    let unfused = Options { fuse: false, ..FULL };
+    let half = Options { precision: Precision::Half, ..FULL };
     let run = |what: &str, context: &Context, options: &Options| {
         render(context, &case.graph, &case.inputs, options).map_err(|error: Error| format!("{what}: {error}"))
     };

@@ -1,9 +1,7 @@
 //! Passes of every shape give the same pixels; what a device cannot have is told with the limit.
 
-use crate::common::{Random, gpu, picture, render, seed};
-use cyanotype::{
-    Context, Description, Error, Graph, GraphData, Image, Options, PassShape, PassShapes, PixelFormat, Precision,
-};
+use crate::common::{FULL, Random, gpu, picture, render, seed};
+use cyanotype::{Context, Description, Error, Graph, GraphData, Image, Options, PassShape, PassShapes, PixelFormat};
 
 /// Those that tuning tries, odd ones, and one of a single invocation.
 const WORKGROUPS: [[u32; 2]; 12] =
@@ -29,7 +27,7 @@ fn cases() -> impl Iterator<Item = (GraphData, Vec<(&'static str, Image)>)> {
 
 fn shaped(workgroup: [u32; 2], large_blocks: bool) -> Options {
     let shapes = PassShapes::both(PassShape { workgroup, large_blocks });
-    Options { precision: Precision::Full, pass_shapes: Some(shapes), ..Options::default() }
+    Options { pass_shapes: Some(shapes), ..FULL }
 }
 
 #[test]

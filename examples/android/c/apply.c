@@ -1,4 +1,4 @@
-/* Applies a graph to four pixels: how C calls Cyanotype. The test in tests/c.rs builds and runs it. */
+/* Applies a graph to four pixels: how C calls Cyanotype. The test in tests/languages.rs builds and runs it. */
 #include "cyanotype.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@ mod filters;
 mod packing;
 mod resize;
 
-use crate::common::gpu;
+use crate::common::{FULL, gpu};
 use crate::operators::is_drawn;
 use cyanotype::image::SampleType;
 use cyanotype::{AlphaMode, Context, Description, Error, Graph, Image, Options, PixelFormat, Precision, Results};
@@ -114,12 +114,12 @@ pub fn run(context: &Context, chain: &str, input: &Picture, options: &Options) -
 /// half floats, too. Drivers take long to compile, so a GPU is spared the unfused way of what is a single operator.
 fn ways(case: &Case, context: &Context) -> Vec<Options> {
     let byte = |picture: &Picture| picture.description.format.sample() == SampleType::U8;
-    let mut ways = vec![Options { fuse: true, precision: Precision::Full, ..Options::default() }];
+    let mut ways = vec![FULL];
     if !context.is_gpu() || case.chain.contains('|') {
-        ways.push(Options { fuse: false, precision: Precision::Full, ..Options::default() });
+        ways.push(Options { fuse: false, ..FULL });
     }
     if byte(&case.input) && byte(&case.expected) {
-        ways.push(Options { fuse: false, precision: Precision::Half, ..Options::default() });
+        ways.push(Options { fuse: false, precision: Precision::Half, ..FULL });
     }
     ways
 }

@@ -1,9 +1,10 @@
 //! Packing and rounding: what every stored number means, and which number a value is stored as, between all ten formats.
 
 use super::{Case, Picture, check, contexts, exact, picture, row, run};
+use crate::common::FULL;
 use crate::operators::is_drawn;
+use cyanotype::PixelFormat;
 use cyanotype::image::SampleType;
-use cyanotype::{Options, PixelFormat, Precision};
 use half::f16;
 
 const NAN: f64 = f64::NAN;
@@ -76,7 +77,6 @@ fn grey(format: PixelFormat) -> Picture {
 
 #[test]
 fn every_number_between_all_formats() {
-    let full = Options { fuse: true, precision: Precision::Full, ..Options::default() };
     for context in contexts() {
         for from in PixelFormat::ALL {
             let input = grey(from);
@@ -85,7 +85,7 @@ fn every_number_between_all_formats() {
                     continue;
                 }
                 let chain = format!("@in -> out:{to}");
-                let image = run(&context, &chain, &input, &full).and_then(|results| results.image("out")).unwrap();
+                let image = run(&context, &chain, &input, &FULL).and_then(|results| results.image("out")).unwrap();
                 assert_eq!(image.format(), to);
                 let found = Picture::of(&image);
                 let (read, written) = (from.channels() as usize, to.channels() as usize);

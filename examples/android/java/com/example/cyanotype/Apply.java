@@ -2,7 +2,7 @@ package com.example.cyanotype;
 
 import java.nio.ByteBuffer;
 
-/** Applies a graph to four pixels, as c/apply.c does. The test in tests/java.rs builds and runs it. */
+/** Applies a graph to four pixels, as c/apply.c does. The test in tests/languages.rs builds and runs it. */
 final class Apply {
     public static void main(String[] arguments) {
         byte[] pixels = {0, 0, 0, -1, -1, -1, -1, -1, 10, 20, 30, -1, 0, 0, 0, 0};
