@@ -9,7 +9,7 @@ use crate::graph::{GraphData, ParameterHandle};
 use crate::image::{Description, Image, ImageView};
 use crate::op::{Argument, Rows};
 use crate::plan::recording::{Command, Dispatch, Limits, PackedLayout, Recording};
-use crate::plan::{Options, Plan, Report};
+use crate::plan::{Options, PassShapes, Plan, Report};
 use crate::timings::{Timings, milliseconds};
 use crate::{cpu, plan, shader};
 use futures_intrusive::channel::shared::oneshot_channel;
@@ -358,13 +358,14 @@ impl Program {
     /// The WGSL module of each dispatch, under the names of its operators. On the CPU: what a GPU would be given.
     pub fn wgsl(&self) -> Result<Vec<(String, String)>> {
         let named = |dispatch: Dispatch| (dispatch.label, dispatch.wgsl.to_string());
-        Ok(self.dispatches()?.into_iter().map(named).collect())
+        Ok(self.dispatches(None)?.into_iter().map(named).collect())
     }
 
-    /// What a GPU is told to run, in order.
-    pub(crate) fn dispatches(&self) -> Result<Vec<Dispatch>> {
+    /// What a GPU is told to run, in order; or what it would be with passes of other shapes.
+    pub(crate) fn dispatches(&self, shapes: Option<PassShapes>) -> Result<Vec<Dispatch>> {
         let compiled = self.current();
-        let recording = shader::record(&compiled.graph, &compiled.plan, &limits(&self.context, &self.options))?;
+        let options = Options { pass_shapes: shapes.or(self.options.pass_shapes), ..self.options };
+        let recording = shader::record(&compiled.graph, &compiled.plan, &limits(&self.context, &options))?;
         let dispatch = |command| match command {
             Command::Dispatch(dispatch) => Some(dispatch),
             Command::Clear { .. } => None,

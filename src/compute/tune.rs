@@ -41,7 +41,7 @@ impl std::fmt::Display for Shape {
 /// What can be tuned: kernels, and the passes of pictures that read single pixels ("point") or neighbourhoods ("area").
 pub const TUNABLE: [&str; 7] = ["map", "reduce", "scan", "histogram", "product", "point", "area"];
 
-/// Workgroups that are tried for passes, each with small and with large blocks.
+/// Workgroups that are tried for passes, each with small and with large blocks, and neighbourhoods with and without a tile.
 const PASS_WORKGROUPS: [[u32; 2]; 9] =
     [[8, 8], [16, 8], [16, 16], [32, 8], [64, 4], [64, 1], [128, 1], [256, 1], [32, 32]];
 
@@ -194,11 +194,11 @@ pub struct TuneReport {
 impl std::fmt::Display for TuneReport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(formatter, "{} on {}, by the {}'s clock", self.kernel, self.device, self.clock)?;
-        writeln!(formatter, "{:<16}{:>10}{:>10}{:>9}  remark", "shape", "groups", "ms", self.unit)?;
+        writeln!(formatter, "{:<26}{:>10}{:>10}{:>9}  remark", "shape", "groups", "ms", self.unit)?;
         for row in &self.rows {
             let number = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.3}"));
             let (time, rate) = (number(row.milliseconds), number(row.rate));
-            let line = format!("{:<16}{:>10}{time:>10}{rate:>9}  {}", row.shape, row.groups, row.remark);
+            let line = format!("{:<26}{:>10}{time:>10}{rate:>9}  {}", row.shape, row.groups, row.remark);
             writeln!(formatter, "{}", line.trim_end())?;
         }
         writeln!(formatter, "time against the default: {:.2}", self.against_default)
@@ -292,9 +292,26 @@ impl Context {
             self.compile_with(&graph, &[("in", description)], &options)
         };
         // The same passes whatever their shape.
-        let report = compile(default)?.report();
+        let planned = compile(default)?;
+        let report = planned.report();
         let bytes = (report.bytes_read + report.bytes_written) as f64;
-        let groups: RefCell<Vec<(PassShape, u64)>> = RefCell::new(Vec::new());
+        let tiles: &[bool] = if kind == "area" { &[false, true] } else { &[false] };
+        let mut shapes = Vec::new();
+        for (&workgroup, &tile) in PASS_WORKGROUPS.iter().flat_map(|size| tiles.iter().map(move |tile| (size, tile))) {
+            for large_blocks in [false, true] {
+                let shape = PassShape { workgroup, large_blocks, tile };
+                let dispatches = planned.dispatches(Some(PassShapes::both(shape)))?;
+                let memory = dispatches.iter().map(|dispatch| dispatch.workgroup_memory).max().unwrap_or(0);
+                let over = match shape.over(&limits) {
+                    None if tile && memory == 0 => {
+                        Some(over_the_limit("bytes of workgroup memory", u64::from(limits.workgroup_memory)))
+                    }
+                    over => over.map(|(name, _, allowed)| over_the_limit(name, allowed)),
+                };
+                let [x, y] = dispatches.first().map_or([0, 0], |dispatch| dispatch.groups.map(u64::from));
+                shapes.push((shape, x * y, over));
+            }
+        }
         let known: RefCell<Vec<(PassShape, Program)>> = RefCell::new(Vec::new());
         let run = |shape: PassShape| -> Result<f64> {
             let mut known = known.borrow_mut();
@@ -303,10 +320,7 @@ impl Context {
                 None => {
                     // Runs in pairs alternate between two; more would only hold memory.
                     known.truncate(1);
-                    let program = compile(shape)?;
-                    let first = program.dispatches()?.first().map_or([0, 0], |dispatch| dispatch.groups);
-                    groups.borrow_mut().push((shape, u64::from(first[0]) * u64::from(first[1])));
-                    known.insert(0, (shape, program));
+                    known.insert(0, (shape, compile(shape)?));
                     0
                 }
             };
@@ -320,28 +334,19 @@ impl Context {
             let device = device.and_then(|timings| timings.passes.iter().map(|(_, time)| *time).sum::<Option<f64>>());
             Ok(device.unwrap_or(host))
         };
-        let shapes = PASS_WORKGROUPS
-            .iter()
-            .flat_map(|&workgroup| [false, true].map(|large_blocks| PassShape { workgroup, large_blocks }));
-        let candidates = shapes.map(|shape| (shape, shape.over(&limits).is_none())).collect();
+        let candidates = shapes.iter().map(|(shape, _, over)| (*shape, over.is_none())).collect();
         let (timed, best, against_default) = sweep(candidates, default, run)?;
         change(self, |tuning| {
             tuning.passes.insert(kind.to_string(), best);
         });
-        let groups = groups.into_inner();
-        let row = |(shape, time): (PassShape, Option<f64>)| {
-            let over = shape.over(&limits).map(|(name, _, allowed)| over_the_limit(name, allowed));
-            TuneRow {
-                shape: shape.to_string(),
-                // None for what was not run.
-                groups: groups.iter().find(|(known, _)| *known == shape).map_or(0, |(_, groups)| *groups),
-                milliseconds: time,
-                rate: time.map(|time| bytes / 1e6 / time),
-                remark: remarks(over, shape == default, shape == best),
-            }
-        };
-        let rows = timed.into_iter().map(row).collect();
-        Ok(self.report(kind, "GB/s", rows, against_default))
+        let rows = timed.into_iter().zip(shapes).map(|((_, time), (shape, groups, over))| TuneRow {
+            shape: shape.to_string(),
+            groups,
+            milliseconds: time,
+            rate: time.map(|time| bytes / 1e6 / time),
+            remark: remarks(over, shape == default, shape == best),
+        });
+        Ok(self.report(kind, "GB/s", rows.collect(), against_default))
     }
 
     fn tune_shape(&self, engine: &Engine, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {

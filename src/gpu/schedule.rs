@@ -113,6 +113,7 @@ mod tests {
             group_cost,
             uniforms: vec![0; 8],
             table: None,
+            workgroup_memory: 0,
         }
     }
 

@@ -128,6 +128,7 @@ fn recording() -> Recording {
             group_cost: 64.0,
             uniforms: vec![0, 0, 2, 0],
             table,
+            workgroup_memory: 0,
         })
     };
     let spread = [Resource::Uniforms, Resource::Source(0), Resource::TextureWrite(0), Resource::BufferWrite(0)];

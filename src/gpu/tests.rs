@@ -110,6 +110,7 @@ pub(super) fn flip(width: u32, height: u32) -> Recording {
             group_cost: 256.0,
             uniforms: uniforms(strips, height, u32::MAX),
             table: None,
+            workgroup_memory: 0,
         })],
     }
 }
@@ -165,6 +166,7 @@ fn table_and_histogram(width: u32, height: u32, table: Arc<[[f32; 4]]>) -> Recor
             group_cost: 256.0,
             uniforms: uniforms(strips, height, width),
             table,
+            workgroup_memory: 0,
         })
     };
     use Resource::*;

@@ -210,6 +210,8 @@ pub struct Dispatch {
     pub uniforms: Vec<u32>,
     /// Content of [`Resource::Table`], if there is one.
     pub table: Option<Arc<[[f32; 4]]>>,
+    /// Bytes of workgroup memory that it takes for tiles.
+    pub workgroup_memory: u32,
 }
 
 /// What a binding is.
@@ -243,11 +245,16 @@ pub struct PassShape {
     /// Invocations make sixteen pixels of a row instead of four, eight rows of a column instead of four, where registers
     /// for so many pay.
     pub large_blocks: bool,
+    /// Whether a workgroup takes what its neighbourhoods read into workgroup memory first, where the device has enough for
+    /// that. Passes that read single pixels have nothing to take.
+    #[serde(default)]
+    pub tile: bool,
 }
 
 impl PassShape {
-    /// 128 invocations are what the weakest devices allow; rows are read in order.
-    pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false };
+    /// 128 invocations are what the weakest devices allow; rows are read in order. Tiles were never faster where they were
+    /// measured: neighbouring outputs share their reads in registers.
+    pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false, tile: false };
 
     /// The limit that it is over, as [`Limits::exceeded_by`] tells it.
     pub fn over(self, limits: &Limits) -> Option<(&'static str, u64, u64)> {
@@ -256,12 +263,13 @@ impl PassShape {
     }
 }
 
-/// As in "16x8, small blocks".
+/// As in "16x8, small blocks, tile".
 impl std::fmt::Display for PassShape {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [x, y] = self.workgroup;
         let blocks = if self.large_blocks { "large" } else { "small" };
-        formatter.pad(&format!("{x}x{y}, {blocks} blocks"))
+        let tile = if self.tile { ", tile" } else { "" };
+        formatter.pad(&format!("{x}x{y}, {blocks} blocks{tile}"))
     }
 }
 

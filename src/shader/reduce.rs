@@ -92,6 +92,7 @@ pub(super) fn commands(
                 group_cost: f64::from(partials),
                 uniforms: vec![0, 0, pass.extent.width, pass.extent.height, partials, 0, 0, 0],
                 table: None,
+                workgroup_memory: 0,
             }));
         }
     }

@@ -11,13 +11,14 @@ use cyanotype::plan::recording::{Command as Recorded, Dispatch, PassShape, PassS
 use cyanotype::{CustomOperator, Description, Graph, GraphData, Limits, Options, PixelFormat, ops, shader};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The dispatches of a graph: with the blocks that GPUs are given, then with large ones.
+/// The dispatches of a graph: with the blocks that GPUs are given, with large ones, then with tiles.
 fn dispatches(graph: &GraphData, inputs: &[(&str, Description)], options: &Options) -> Vec<Dispatch> {
     let lowered = lower(graph, inputs).expect("the graph is right");
     let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
-    let commands = [false, true].map(|large_blocks| {
-        let pass_shapes = PassShapes::both(PassShape { large_blocks, ..PassShape::DEFAULT });
-        let limits = Limits { source_textures: large_blocks, pass_shapes, ..Limits::UNLIMITED };
+    let commands = [(false, false), (true, false), (true, true)].map(|(large_blocks, tile)| {
+        let pass_shapes = PassShapes::both(PassShape { large_blocks, tile, ..PassShape::DEFAULT });
+        let source_textures = large_blocks && !tile;
+        let limits = Limits { source_textures, pass_shapes, workgroup_memory: 32 << 10, ..Limits::UNLIMITED };
         let plan = plan(&simplified.graph, options, &limits, Vec::new()).expect("no limits");
         shader::record(&simplified.graph, &plan, &limits).expect("shader text").commands
     });
@@ -129,8 +130,8 @@ fn only_modules_without_foreign_text_are_trusted() {
     let inputs = [("in", Description::new(20, 10, PixelFormat::Rgb8))];
     let made = dispatches(&graph.data(), &inputs, &Options::default());
     let trusted: Vec<bool> = made.iter().map(|dispatch| dispatch.trusted).collect();
-    // The rows of the blur, then its columns with the user's operator; for blocks of either size.
-    assert_eq!(trusted, [true, false, true, false]);
+    // The rows of the blur, then its columns with the user's operator; for each of the shapes.
+    assert_eq!(trusted, [true, false].repeat(3));
 }
 
 /// A pass reads beyond an edge dozens of times, and SwiftShader takes time by two to the number of branches in a loop.

@@ -7,13 +7,17 @@ use cyanotype::{Context, Description, Error, Graph, GraphData, Image, Options, P
 const WORKGROUPS: [[u32; 2]; 12] =
     [[8, 8], [16, 8], [16, 16], [32, 8], [64, 4], [64, 1], [128, 1], [256, 1], [32, 32], [1, 1], [3, 5], [1, 64]];
 
-/// Every kind of block: runs and strips of a row, columns, windows, other sizes, several passes.
-const GRAPHS: [&str; 5] = [
+/// Every kind of block: runs and strips of a row, columns, windows, other sizes, several passes, every edge.
+const GRAPHS: [&str; 9] = [
     "@in | exposure 0.3 | gamma 1.2 | saturation 1.3 -> out",
     "@in | gaussian-blur 3 | sobel -> out",
     "@in | median 3 edge=wrap | resize 31 17 | invert -> out",
     "@in | affine [0.9, 0.1, 3, -0.1, 0.9, 2] | box-blur 9 -> out",
     "@in | auto-levels | unsharp 2 0.8 -> out",
+    "@in | exposure 0.2 | convolve [1, 2, 1, 0, 0, 0, -1, -2, -1] edge=mirror | grayscale -> out",
+    "@in | grayscale | gaussian-blur 2 edge=constant edge-color=[1, 0, 0] | median 3 edge=constant edge-color=[0, 1, 0, 0.5] -> out",
+    "@in | bilateral 2 0.2 edge=wrap | gamma 1.1 -> out",
+    "@in | flip | median 3 | blend (@in | gaussian-blur 1.5) screen -> out",
 ];
 
 fn cases() -> impl Iterator<Item = (GraphData, Vec<(&'static str, Image)>)> {
@@ -25,9 +29,8 @@ fn cases() -> impl Iterator<Item = (GraphData, Vec<(&'static str, Image)>)> {
     })
 }
 
-fn shaped(workgroup: [u32; 2], large_blocks: bool) -> Options {
-    let shapes = PassShapes::both(PassShape { workgroup, large_blocks });
-    Options { pass_shapes: Some(shapes), ..FULL }
+fn shaped(shape: PassShape) -> Options {
+    Options { pass_shapes: Some(PassShapes::both(shape)), ..FULL }
 }
 
 #[test]
@@ -39,33 +42,64 @@ fn every_shape_gives_the_same_pixels() {
     for (graph, inputs) in cases() {
         // Blocks of another size are other arithmetic, within what other tests allow between devices.
         for large_blocks in [false, true] {
-            let default = shaped(PassShape::DEFAULT.workgroup, large_blocks);
-            let right = render(&gpu, &graph, &inputs, &default).expect("it runs").image("out").expect("a picture");
-            let shapes = WORKGROUPS.map(|workgroup| PassShape { workgroup, large_blocks });
-            let (legal, over): (Vec<_>, Vec<_>) = shapes.into_iter().partition(|shape| shape.over(&limits).is_none());
-            for shape in legal.into_iter().step_by(every) {
-                let result = render(&gpu, &graph, &inputs, &shaped(shape.workgroup, large_blocks)).expect("it runs");
-                let found = result.image("out").expect("a picture");
-                assert_eq!(found.tight_bytes(), right.tight_bytes(), "{shape}: {graph:?}");
-                compared += 1;
-            }
-            for shape in over {
-                let result = render(&gpu, &graph, &inputs, &shaped(shape.workgroup, large_blocks));
-                let error = result.expect_err("it is over a limit");
-                let Error::KernelLimit { limit, found, allowed, .. } = error else { panic!("{shape}: {error}") };
-                assert_eq!(shape.over(&limits), Some((limit, found, allowed)));
+            for tile in [false, true] {
+                let default = shaped(PassShape { large_blocks, tile, ..PassShape::DEFAULT });
+                let right = render(&gpu, &graph, &inputs, &default).expect("it runs").image("out").expect("a picture");
+                if tile && !large_blocks {
+                    // Strips read from a tile are the same arithmetic.
+                    let plain = shaped(PassShape::DEFAULT);
+                    let plain =
+                        render(&gpu, &graph, &inputs, &plain).expect("it runs").image("out").expect("a picture");
+                    assert_eq!(right.tight_bytes(), plain.tight_bytes(), "{graph:?}");
+                }
+                let shapes = WORKGROUPS.map(|workgroup| PassShape { workgroup, large_blocks, tile });
+                let (legal, over): (Vec<_>, Vec<_>) =
+                    shapes.into_iter().partition(|shape| shape.over(&limits).is_none());
+                for shape in legal.into_iter().step_by(if tile { 3 } else { every }) {
+                    let result = render(&gpu, &graph, &inputs, &shaped(shape)).expect("it runs");
+                    let found = result.image("out").expect("a picture");
+                    assert_eq!(found.tight_bytes(), right.tight_bytes(), "{shape}: {graph:?}");
+                    compared += 1;
+                }
+                for shape in over {
+                    let result = render(&gpu, &graph, &inputs, &shaped(shape));
+                    let error = result.expect_err("it is over a limit");
+                    let Error::KernelLimit { limit, found, allowed, .. } = error else { panic!("{shape}: {error}") };
+                    assert_eq!(shape.over(&limits), Some((limit, found, allowed)));
+                }
             }
         }
     }
     // The weakest device may have seven of the shapes.
-    assert!(compared >= GRAPHS.len() * 2 * 2, "{compared} comparisons");
+    assert!(compared >= GRAPHS.len() * 2 * 2 * 2, "{compared} comparisons");
+}
+
+/// A tile is taken where it fits, and where it does not, the pass does without.
+#[test]
+fn tiles_keep_within_workgroup_memory() {
+    let Some(gpu) = gpu() else { return };
+    let inputs = [("in", Description::new(67, 41, PixelFormat::Rgb8))];
+    let tiles = |chain: &str, tile: bool| -> Vec<bool> {
+        let graph = Graph::parse(chain).expect("a graph");
+        let options = shaped(PassShape { tile, ..PassShape::DEFAULT });
+        let modules = gpu.compile_with(&graph, &inputs, &options).expect("it compiles").wgsl().expect("shader text");
+        modules.iter().map(|(_, text)| text.contains("var<workgroup>")).collect()
+    };
+    assert_eq!(tiles("median 3", false), [false]);
+    // 72 by 10 pixels of 16 bytes.
+    assert_eq!(tiles("median 3", true), [true]);
+    // One channel of four bytes: 72 by 18.
+    assert_eq!(tiles("grayscale | bilateral 4 0.1 4", true), [true]);
+    // Columns of 33 weights: 64 by 64 pixels, 64 KiB.
+    assert_eq!(tiles("gaussian-blur 5 | invert", true).last(), Some(&false));
 }
 
 #[test]
 fn a_workgroup_of_none_is_refused() {
     let (graph, inputs) = cases().next().expect("there are some");
     for workgroup in [[0, 8], [8, 0]] {
-        let error = render(&Context::cpu(), &graph, &inputs, &shaped(workgroup, false)).expect_err("it is none");
+        let error = render(&Context::cpu(), &graph, &inputs, &shaped(PassShape { workgroup, ..PassShape::DEFAULT }))
+            .expect_err("it is none");
         assert!(matches!(error, Error::BadParameter { .. }), "{error}");
     }
 }
@@ -79,7 +113,7 @@ fn parameters_change_under_any_shape() {
     let image = picture(&mut Random(seed()), Description::new(67, 41, PixelFormat::Rgb8));
     let inputs = [("in", image.description())];
     for large_blocks in [false, true] {
-        let options = shaped([8, 8], large_blocks);
+        let options = shaped(PassShape { workgroup: [8, 8], large_blocks, tile: large_blocks });
         let program = gpu.compile_with(&graph, &inputs, &options).expect("it compiles");
         program.set("gaussian-blur.sigma", 5.9).expect("in range");
         let found = program.run(&[("in", &image)]).expect("it runs").image("out").expect("a picture");

@@ -18,7 +18,8 @@ impl Generator<'_> {
         roots.sort();
         roots.dedup();
         let ends = self.pixel_function(&roots)?;
-        let mut text = entry_head(block, workgroup);
+        let (declarations, fill) = self.tiles(block, workgroup)?;
+        let mut text = declarations + &entry_head(block, workgroup, &fill);
         let mut finish = String::new();
         let mut column = None;
         for end in &ends {
@@ -204,12 +205,13 @@ impl Generator<'_> {
     }
 }
 
-/// The head of an entry point whose invocations each make a block.
-fn entry_head(block: Block, [columns, rows]: [u32; 2]) -> String {
+/// The head of an entry point whose invocations each make a block, after what they `fill` together.
+fn entry_head(block: Block, [columns, rows]: [u32; 2], fill: &str) -> String {
     let [width, height] = block.size();
+    let index = if fill.is_empty() { "" } else { ", @builtin(local_invocation_index) index: u32" };
     format!(
         "@compute @workgroup_size({columns}, {rows})\n\
-         fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u) {{\n    \
+         fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u{index}) {{\n{fill}    \
          let invocation = (group.xy + uniforms.first) * vec2u({columns}u, {rows}u) + local.xy;\n    \
          let x = i32(invocation.x * {width}u);\n    let y = i32(invocation.y * {height}u);\n    \
          if x >= i32(uniforms.extent.x) || y >= i32(uniforms.extent.y) {{\n        return;\n    }}\n"

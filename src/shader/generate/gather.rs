@@ -22,12 +22,13 @@ impl Generator<'_> {
         }
         self.edge(value)?;
         let node = self.graph.node(value);
+        let [edge, edge_strip, edge_row] = self.readers(value);
         let mut names: Vec<(&str, String)> = vec![
             ("GATHER", gather.clone()),
             ("GATHER_pixel", format!("gather_pixel_{id}")),
-            ("EDGE", format!("edge_{id}")),
-            ("EDGE_STRIP", format!("edge_strip_{id}")),
-            ("EDGE_ROW", format!("edge_row_{id}")),
+            ("EDGE", edge),
+            ("EDGE_STRIP", edge_strip),
+            ("EDGE_ROW", edge_row),
             ("EDGE_RUN", format!("edge_run_{id}")),
         ];
         let text = match &node.step {
@@ -196,7 +197,9 @@ impl Generator<'_> {
         let id = value.0;
         let side = 2 * radius + 1;
         let radius = radius as i32;
-        let packed = self.graph.node(value).inputs.first().is_some_and(|input| self.is_packed(*input));
+        let [edge, edge_strip, _] = self.readers(value);
+        let packed = !self.tiles.contains_key(&value)
+            && self.graph.node(value).inputs.first().is_some_and(|input| self.is_packed(*input));
         let mut head = String::new();
         if packed {
             self.edge_strip(value)?;
@@ -205,15 +208,12 @@ impl Generator<'_> {
             let y = row - radius;
             if packed {
                 for (name, shift) in [("left", -4), ("middle", 0), ("right", 4)] {
-                    let _ = writeln!(head, "    let {name}_{row} = edge_strip_{id}(x + {shift}, y + {y});");
+                    let _ = writeln!(head, "    let {name}_{row} = {edge_strip}(x + {shift}, y + {y});");
                 }
             } else {
                 for column in 0..side as i32 + 3 {
-                    let _ = writeln!(
-                        head,
-                        "    let p_{row}_{column} = edge_{id}(vec2i(x + {}, y + {y}));",
-                        column - radius
-                    );
+                    let _ =
+                        writeln!(head, "    let p_{row}_{column} = {edge}(vec2i(x + {}, y + {y}));", column - radius);
                 }
             }
         }
@@ -244,22 +244,22 @@ impl Generator<'_> {
 }
 
 /// How the weights of a correlation stand in fours along its moving axis.
-struct Line {
+pub(super) struct Line {
     /// Weights in a line, and the one that meets the output's own pixel.
     length: u32,
     anchor: u32,
     /// Number of lines.
     lines: u32,
     /// Fours in a line, padded with zeros.
-    quads: u32,
+    pub(super) quads: u32,
     /// How far before the output the first four after the lead lie.
-    reach: u32,
+    pub(super) reach: u32,
     /// Fours of zeros before.
     lead: u32,
 }
 
 impl Line {
-    fn of(taps: &Taps, block: Block) -> Line {
+    pub(super) fn of(taps: &Taps, block: Block) -> Line {
         let (length, anchor, lines) = match taps.width {
             1 => (taps.height, taps.anchor[1], 1),
             _ => (taps.width, taps.anchor[0], taps.height),

@@ -10,6 +10,7 @@
 //! - `call`: kernels and their data
 //! - `edge`: what lies beyond a picture's edge
 //! - `gather`: neighbourhoods
+//! - `tile`: what neighbourhoods read, in workgroup memory
 //! - `entry`: the entry point
 
 mod call;
@@ -17,6 +18,7 @@ mod edge;
 mod entry;
 mod gather;
 mod read;
+mod tile;
 
 use super::source::Declaration;
 use super::{library, source};
@@ -28,6 +30,7 @@ use crate::plan::recording::{Dispatch, Limits, PassShape, RUN, Resource, STRIP};
 use crate::plan::{COLUMN, Pass, Plan, own_cost};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
+use tile::Tile;
 
 /// The dispatch of a pass over pixels.
 pub(super) fn dispatch(
@@ -40,7 +43,7 @@ pub(super) fn dispatch(
     let mut generator = Generator::new(graph, plan, pass, source_textures);
     let gathers = generator.gathers();
     let shape = if gathers.is_empty() { limits.pass_shapes.point } else { limits.pass_shapes.area };
-    let block = generator.block(&gathers, shape);
+    let block = generator.tile(&gathers, shape, limits).unwrap_or_else(|| generator.block(&gathers, shape));
     let body = generator.main(block, shape.workgroup)?;
     let groups = groups(pass, shape.workgroup, block.size());
     let cost = generator.cost(shape.workgroup, block.size());
@@ -148,6 +151,10 @@ pub(super) struct Generator<'a> {
     bindings: Vec<(Resource, String)>,
     table: Vec<[f32; 4]>,
     has_table: bool,
+    /// By the step that reads them.
+    tiles: BTreeMap<Value, Tile>,
+    /// Bytes of the tiles.
+    workgroup_memory: u32,
 }
 
 impl<'a> Generator<'a> {
@@ -165,6 +172,8 @@ impl<'a> Generator<'a> {
             bindings: Vec::new(),
             table: Vec::new(),
             has_table: false,
+            tiles: BTreeMap::new(),
+            workgroup_memory: 0,
         }
     }
 
@@ -315,6 +324,7 @@ impl<'a> Generator<'a> {
             group_cost,
             uniforms: words,
             table: self.has_table.then(|| self.table.into()),
+            workgroup_memory: self.workgroup_memory,
         })
     }
 }
