@@ -1,17 +1,22 @@
-//! Reductions: counts and sums over a whole picture. Every band counts for itself; the results are added up in the order
+//! Reductions: counts and sums over a whole picture, or its pixels. Every band counts for itself; the results are added up in the order
 //! of the bands, whose height does not depend on the machine, so they are the same everywhere.
 
 use super::evaluate::{Cell, Slots};
 use super::program::StageResult;
 use super::simd::{clamp_to_int, vectorize};
 use super::tile::Sink;
-use crate::maths::{is_nan, luma709};
+use crate::maths::{is_nan, luma709, sanitize};
 use crate::op::{Planes, Reduction};
 
 /// What one band has found.
 pub(super) enum Tally {
     Histogram(Box<Histogram>),
     Statistics(Statistics),
+    /// Entries, by number.
+    Pixels {
+        width: u32,
+        found: Vec<(usize, [u32; 4])>,
+    },
 }
 
 /// Counts by channel (red, green, blue, luma) and bin. Two of them take turns from pixel to pixel: neighbours often fall
@@ -44,13 +49,23 @@ impl Tally {
                 sum: [0.0; 4],
                 count: 0,
             }),
+            Reduction::Pixels(extent) => Tally::Pixels { width: extent.width, found: Vec::new() },
         }
     }
 
-    fn add(&mut self, planes: Planes) {
+    fn add(&mut self, cell: Cell, planes: Planes) {
         match self {
             Tally::Histogram(histogram) => histogram.add(planes),
             Tally::Statistics(statistics) => statistics.add(planes),
+            Tally::Pixels { width, found } => {
+                let width = *width;
+                // A cell's planes have its pixels, row by row; lowering keeps such pictures small.
+                let places = (cell.y..cell.y + cell.height)
+                    .flat_map(|y| (cell.x..cell.x + cell.width).map(move |x| y as usize * width as usize + x as usize));
+                let channels = [planes.r, planes.g, planes.b, planes.a];
+                let colors = (0..planes.len()).map(|index| channels.map(|plane| sanitize(plane[index]).to_bits()));
+                found.extend(places.zip(colors));
+            }
         }
     }
 }
@@ -87,6 +102,16 @@ pub(super) fn entries(reduction: Reduction, tallies: &[Tally]) -> Vec<[u32; 4]> 
             let bits = |values: [f32; 4]| values.map(f32::to_bits);
             vec![bits(all.low), bits(all.high), bits(mean), [all.count as u32, (all.count >> 32) as u32, 0, 0]]
         }
+        Reduction::Pixels(_) => {
+            let mut entries = vec![[0; 4]; reduction.length() as usize];
+            for tally in tallies {
+                let Tally::Pixels { found, .. } = tally else { continue };
+                for (place, entry) in found {
+                    entries[*place] = *entry; // cells lie within the picture
+                }
+            }
+            entries
+        }
     }
 }
 
@@ -94,7 +119,7 @@ impl Sink for Tally {
     fn take(&mut self, cell: Cell, _row: u32, slots: &Slots, results: &[StageResult]) {
         if let Some(result) = results.first() {
             let pixels = cell.width as usize * cell.height as usize;
-            self.add(slots.planes(result.slot, result.layout, 0, pixels));
+            self.add(cell, slots.planes(result.slot, result.layout, 0, pixels));
         }
     }
 }

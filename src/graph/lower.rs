@@ -251,8 +251,15 @@ impl Builder {
 
     /// A colour operator that reads a buffer, see [`Kernel::point_with_buffer`].
     pub fn point_with_buffer(&mut self, input: Value, buffer: Value, kernel: Kernel) -> Value {
+        let channels = self.shape(input).channels();
+        self.point_with_buffer_to(input, buffer, kernel, channels)
+    }
+
+    /// The same, but the result is colour, or grey, whatever the input is.
+    pub fn point_with_buffer_to(&mut self, input: Value, buffer: Value, kernel: Kernel, channels: Channels) -> Value {
         let input = self.straight(input);
         let shape = self.shape(input);
+        let shape = Shape::Picture { extent: shape.extent(), channels, alpha: shape.alpha() };
         self.push(Step::Point(kernel), vec![input, buffer], shape)
     }
 

@@ -111,7 +111,7 @@ impl std::fmt::Display for Extent {
 }
 
 /// Whether red, green and blue are known to be equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Channels {
     /// Red, green and blue are equal: one number per pixel, plus alpha.
@@ -321,6 +321,8 @@ pub enum Reduction {
     Histogram,
     /// Four entries of f32 bits: minimum, maximum and mean of each channel; then (pixel count low word, high word, 0, 0).
     Statistics,
+    /// The pixels of a picture of this extent themselves, row by row: f32 bits of straight red, green, blue and alpha.
+    Pixels(Extent),
 }
 
 impl Reduction {
@@ -329,6 +331,8 @@ impl Reduction {
         match self {
             Reduction::Histogram => 256,
             Reduction::Statistics => 4,
+            // Operators keep to pictures that are small.
+            Reduction::Pixels(extent) => u32::try_from(extent.pixels()).unwrap_or(u32::MAX),
         }
     }
 }

@@ -30,6 +30,7 @@ registry! {
     threshold
     color_matrix
     lut3d
+    lookup
     srgb_to_linear
     linear_to_srgb
     blend

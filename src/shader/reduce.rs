@@ -48,6 +48,7 @@ pub(super) fn commands(
     let needed = match reduction {
         Reduction::Histogram => 4 * 1024,
         Reduction::Statistics => 48 * GROUP[0] * GROUP[1],
+        Reduction::Pixels(_) => 0,
     };
     if needed > limits.workgroup_memory {
         let has = limits.workgroup_memory;
@@ -72,6 +73,12 @@ pub(super) fn commands(
             generator.bind_result(Resource::BufferWrite(result), declaration);
             let entry = substitute(include_str!("../../wgsl/pass/histogram.wgsl"), &names);
             recording.commands.push(Command::Clear { buffer: result });
+            recording.commands.push(Command::Dispatch(generator.finish(&entry, groups, cost)?));
+        }
+        Reduction::Pixels(_) => {
+            let declaration = "var<storage, read_write> result: array<vec4u>;";
+            generator.bind_result(Resource::BufferWrite(result), declaration);
+            let entry = substitute(include_str!("../../wgsl/pass/pixels.wgsl"), &names);
             recording.commands.push(Command::Dispatch(generator.finish(&entry, groups, cost)?));
         }
         Reduction::Statistics => {

@@ -95,6 +95,35 @@ fn kernels_make_pictures_for_programs() {
     });
 }
 
+/// A kernel makes a look-up table, another for each frame, and the program reads it where it lies.
+#[test]
+fn kernels_make_tables_for_programs() {
+    let mut random = Random(seed());
+    on_each(|context| {
+        let description = Description::new(37, 29, PixelFormat::Rgb8);
+        let bytes: Vec<u8> = (0..description.byte_count()).map(|_| random.next() as u8).collect();
+        let photo = Image::new(description, bytes.clone())?;
+        let graph = Graph::new();
+        graph.output("out", &graph.input("photo").lookup(&graph.input("table"), 1.0));
+        let entries = Description::new(256, 1, PixelFormat::R32F);
+        let program = context.compile(&graph, &[("photo", description), ("table", entries)])?;
+        let index = context.buffer(&(0..256).map(|index| index as f32).collect::<Vec<_>>())?;
+        // Posterised to fewer and fewer levels; all frames are asked for before the first is waited for.
+        let frames = [2.0f32, 16.0, 128.0].map(|step| {
+            let table = index.map::<f32>(&format!("floor(x / {step:?}) * {step:?} / 255.0"))?;
+            let table = Picture::Buffer(table.cast::<u32>()?, entries);
+            Ok((step, program.submit(&[("photo", Picture::from(&photo)), ("table", table)])?))
+        });
+        for frame in frames {
+            let (step, frame) = frame?;
+            let found = frame.wait()?.image("out")?;
+            let expected: Vec<u8> = bytes.iter().map(|byte| byte / step as u8 * step as u8).collect();
+            assert_eq!(*found.tight_bytes(), *expected, "in steps of {step}");
+        }
+        Ok(())
+    });
+}
+
 /// The CPU stands in for a device without room for a texture between passes: it fetches the words.
 #[test]
 fn a_program_on_the_cpu_fetches_the_words() {

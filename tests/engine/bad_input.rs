@@ -293,3 +293,17 @@ mod out_of_memory {
         says_so(&backend, 1_500_000, "resize 16000 16000 | gaussian-blur 3 | crop 0 0 9 9");
     }
 }
+
+#[test]
+fn a_table_has_its_most_pixels() {
+    let graph = Graph::parse("input in, table; lookup @table").expect("a graph");
+    let compile = |width, height| {
+        let description = |width, height| Description::new(width, height, PixelFormat::R8);
+        let inputs = [("in", description(4, 4)), ("table", description(width, height))];
+        Context::cpu().compile(&graph, &inputs).map(|_| ())
+    };
+    compile(256, 256).expect("one for each 16-bit value");
+    let error = compile(257, 256).expect_err("more than that");
+    let Error::BadInput { operator, message } = error else { panic!("{error}") };
+    assert!(operator == "lookup" && message.contains("65792") && message.contains("65536"), "{operator}: {message}");
+}

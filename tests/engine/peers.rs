@@ -60,6 +60,8 @@ const PEERS: &[Peer] = &[
     on("veiled", peer("premultiply-pillow", "premultiply", ROUNDING)),
     // It truncates 255 * c / a.
     on("premultiplied", peer("unpremultiply-pillow", "unpremultiply", ROUNDING)),
+    peer("lookup-opencv", "input in, table; lookup @table", SAME),
+    on("grey", peer("lookup-colormap-opencv", "input in, table; lookup @table", SAME)),
     peer("blend-normal-pillow", "blend @layer opacity=0.3", ROUNDING),
     on("veiled", peer("blend-over-pillow", "input veiled, layer; blend image=@layer other=@veiled", ROUNDING)),
     peer("blend-multiply-pillow", "blend @layer multiply", ROUNDING),

@@ -37,6 +37,11 @@ SINGLES = FLOATS.astype(np.float32)
 GREY = np.asarray(PHOTO.convert("L"))  # Rec. 601, as both Pillow and OpenCV have it
 GREY_FLOATS = GREY / 255.0
 
+# Colours for 256 values, as one row.
+TABLE = cv2.cvtColor(
+    cv2.applyColorMap(np.arange(256, dtype=np.uint8).reshape(1, 256), cv2.COLORMAP_VIRIDIS), cv2.COLOR_BGR2RGB
+)
+
 CASES = {}
 
 
@@ -57,6 +62,10 @@ def per_channel(function):
 
 case("exposure-skimage")(lambda: skimage.exposure.adjust_gamma(FLOATS, gamma=1, gain=2**0.5))
 case("gamma-skimage")(lambda: skimage.exposure.adjust_gamma(FLOATS, gamma=1 / 2.2))
+case("lookup-opencv")(lambda: cv2.LUT(BYTES, TABLE))
+case("lookup-colormap-opencv")(
+    lambda: cv2.cvtColor(cv2.applyColorMap(GREY, cv2.COLORMAP_VIRIDIS), cv2.COLOR_BGR2RGB)
+)
 case("brightness-opencv")(lambda: cv2.convertScaleAbs(BYTES, alpha=1, beta=40))
 case("contrast-opencv")(lambda: cv2.addWeighted(BYTES, 1.3, BYTES, 0, 127.5 * (1 - 1.3)))
 case("levels-skimage")(
@@ -256,6 +265,7 @@ def main():
     store("input-layer", LAYER)
     store("input-veiled", VEILED)
     store("input-grey", GREY)
+    store("input-table", TABLE)
     # What unpremultiply is given: premultiplied bytes, in a file that cannot say so.
     store("input-premultiplied", Image.fromarray(np.asarray(VEILED.convert("RGBa"))))
     for name, make in CASES.items():

@@ -3,6 +3,7 @@
 use super::build;
 use crate::graph::lower::{Lowered, StepNode};
 use crate::image::{AlphaMode, Image};
+use crate::maths::sanitize;
 use crate::op::{Axis, Channels, Edge, Interpolation, Position, Reduction, Remap, Rgba, Shape, Step};
 
 /// A value.
@@ -36,6 +37,9 @@ pub fn evaluate(graph: &Lowered, sources: &[Image]) -> Vec<Made> {
         let value = match &node.step {
             Step::Reduce(Reduction::Histogram) => Made::Buffer(histogram(inputs[0].0.pixels())),
             Step::Reduce(Reduction::Statistics) => Made::Buffer(statistics(inputs[0].0.pixels())),
+            Step::Reduce(Reduction::Pixels(_)) => Made::Buffer(
+                inputs[0].0.pixels().iter().map(|pixel| pixel.map(|value| sanitize(value).to_bits())).collect(),
+            ),
             Step::Derive(_) => Made::Buffer(build::reversed(inputs[0].0.entries())),
             _ => {
                 let extent = node.shape.extent();

@@ -5,13 +5,14 @@ use super::build::{
 };
 use super::{Output, plans, run};
 use crate::image::{Description, Image, PixelFormat};
-use crate::op::{Channels, Reduction, Shape, Step};
+use crate::op::{Channels, Extent, Reduction, Shape, Step};
 
 #[test]
 fn counts_and_sums() {
     for (width, height) in SIZES.into_iter().chain([(700, 900)]) {
         for kind in KINDS {
-            for reduction in [Reduction::Histogram, Reduction::Statistics] {
+            let pixels = Reduction::Pixels(Extent { width, height });
+            for reduction in [Reduction::Histogram, Reduction::Statistics, pixels] {
                 let mut graph = Pictures::new();
                 let source = graph.source(width, height, kind);
                 let changed = graph.point(source, mix_channels_kernel(), Channels::Color);
@@ -46,7 +47,7 @@ fn points_that_read_buffers() {
 fn nan_counts_as_nothing() {
     let mut graph = Pictures::new();
     let source = graph.source_of(Description::new(20, 1, PixelFormat::R32F));
-    for reduction in [Reduction::Histogram, Reduction::Statistics] {
+    for reduction in [Reduction::Histogram, Reduction::Statistics, Reduction::Pixels(Extent { width: 20, height: 1 })] {
         let found = graph.reduce(source, reduction);
         graph.output_as(found, PixelFormat::R8);
     }

@@ -155,6 +155,28 @@ fn histograms_round_and_clamp() {
     }
 }
 
+/// Of n entries, entry i belongs to i / (n - 1); between them it is linear, beyond them flat. The picture is its own table.
+#[test]
+fn lookup_is_linear_between_entries() {
+    let three = row(R8, &[0.0, 51.0, 255.0]);
+    let floats = row(R32F, &[-1.0, 0.25, 2.0]);
+    let colors = row(Rgba8, &[0.0, 255.0, 51.0, 7.0, 255.0, 0.0, 51.0, 0.0]);
+    check(&[
+        // Entries 0, 0.2, 1. The value 0.2 lies at 0.4 of the way to the second: 0.08, 20.4 in bytes; half of it 35.7.
+        exact("lookup @in", &three, row(R8, &[0.0, 20.0, 255.0])),
+        exact("lookup @in 0.5", &three, row(R8, &[0.0, 36.0, 255.0])),
+        exact("lookup @in 0", &three, three.clone()),
+        // By columns and rows alike.
+        exact("lookup (@in | rotate90 1)", &three, row(R8, &[0.0, 20.0, 255.0])),
+        // Entries -1, 0.25, 2: half way from the first to the second at 0.25.
+        nearly("lookup @in", &floats, row(R32F, &[-1.0, -0.375, 2.0])),
+        // One entry stands for all values.
+        exact("lookup (@in | crop 1 0 1 1)", &three, row(R8, &[51.0, 51.0, 51.0])),
+        // Each channel by its own, alpha by none and left alone.
+        exact("lookup @in", &colors, row(Rgba8, &[0.0, 0.0, 51.0, 7.0, 255.0, 255.0, 51.0, 0.0])),
+    ]);
+}
+
 /// Means and extrema over straight colours, exactly where the numbers are exact.
 #[test]
 fn statistics() {
