@@ -34,6 +34,7 @@ fn main() -> Result<()> {
         ("reduce, 16 M floats", Box::new(|| floats.sum().wait().map(drop))),
         ("min, 16 M floats", Box::new(|| floats.min().wait().map(drop))),
         ("scan, 16 M floats", Box::new(|| floats.scan().map(drop))),
+        ("scan, 16 M integers", Box::new(|| bytes.scan().map(drop))),
         ("histogram, 16 M in 256", Box::new(|| bytes.histogram(256).map(drop))),
         ("compact, 16 M floats", Box::new(|| floats.compact("x > 5.0").map(drop))),
         ("transpose, 4096 x 4096", Box::new(|| floats.transpose(4096, 4096).map(drop))),

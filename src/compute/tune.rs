@@ -39,7 +39,7 @@ impl std::fmt::Display for Shape {
 }
 
 /// What can be tuned: kernels, and the passes of pictures that read single pixels ("point") or neighbourhoods ("area").
-pub const TUNABLE: [&str; 7] = ["map", "reduce", "scan", "histogram", "product", "point", "area"];
+pub const TUNABLE: [&str; 8] = ["map", "reduce", "scan", "scan-integers", "histogram", "product", "point", "area"];
 
 /// Workgroups that are tried for passes, each with small and with large blocks, and neighbourhoods with and without a tile.
 const PASS_WORKGROUPS: [[u32; 2]; 9] =
@@ -58,8 +58,8 @@ fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
         ("map", false) => Shape { workgroup: 256, items: 1 },
         ("histogram", true) => Shape { workgroup: 64, items: 64 },
         ("histogram", false) => Shape { workgroup: 256, items: 16 },
-        ("scan", true) => Shape { workgroup: 128, items: 16 },
-        ("scan", false) => Shape { workgroup: 256, items: 4 },
+        ("scan" | "scan-integers", true) => Shape { workgroup: 128, items: 16 },
+        ("scan" | "scan-integers", false) => Shape { workgroup: 256, items: 4 },
         (_, true) => Shape { workgroup: 256, items: 16 },
         (_, false) => Shape { workgroup: 256, items: 8 },
     };
@@ -74,14 +74,34 @@ fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
 pub(super) struct Tuning {
     shapes: BTreeMap<String, Shape>,
     product: Option<Product>,
+    /// Whether integers are scanned in a single pass.
+    #[serde(default)]
+    single_pass: Option<bool>,
     /// By kind of pass.
     #[serde(default)]
     passes: BTreeMap<String, PassShape>,
 }
 
 impl Tuning {
-    fn choose(&mut self, kernel: &str, shape: Shape) {
+    fn choose(&mut self, kernel: &str, Way { shape, single_pass }: Way) {
         self.shapes.insert(kernel.to_string(), shape);
+        if kernel == "scan-integers" {
+            self.single_pass = Some(single_pass);
+        }
+    }
+}
+
+/// How a kernel over one dimension is run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Way {
+    shape: Shape,
+    /// Of scans of integers alone.
+    single_pass: bool,
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(&format!("{}{}", self.shape, if self.single_pass { ", single pass" } else { "" }))
     }
 }
 
@@ -90,6 +110,12 @@ impl Engine<'_> {
     pub(super) fn shape(&self, kernel: &str) -> Shape {
         let tuned = tuning(self.context).shapes.get(kernel).copied();
         tuned.unwrap_or_else(|| default_shape(kernel, self.context.is_software(), &self.context.limits()))
+    }
+
+    /// Whether integers are scanned in a single pass. Where every load costs as much as arithmetic it saves a third of the
+    /// time; on GPUs it has not been measured, so there tuning decides.
+    pub(super) fn scans_in_a_single_pass(&self) -> bool {
+        tuning(self.context).single_pass.unwrap_or_else(|| self.context.is_software())
     }
 
     /// How matrices are multiplied on this device: in registers alone where workgroup memory is memory like any other.
@@ -351,16 +377,18 @@ impl Context {
 
     fn tune_shape(&self, engine: &Engine, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {
         let limits = self.limits();
-        let default = default_shape(kernel, self.is_software(), &limits);
+        let single_pass = kernel == "scan-integers" && self.is_software();
+        let default = Way { shape: default_shape(kernel, self.is_software(), &limits), single_pass };
         let data =
             self.buffer(&(0..options.elements as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect::<Vec<_>>())?;
         let floats = data.map::<f32>("f32(x)")?;
-        let run = |shape: Shape| -> Result<f64> {
-            change(self, |tuning| tuning.choose(kernel, shape));
+        let run = |way: Way| -> Result<f64> {
+            change(self, |tuning| tuning.choose(kernel, way));
             self.timed(|| match kernel {
                 "map" => floats.map::<f32>("x * x").map(drop),
                 "reduce" => floats.sum().wait().map(drop),
                 "scan" => floats.scan().map(drop),
+                "scan-integers" => data.scan().map(drop),
                 _ => data.map::<u32>("x & 255u").and_then(|bytes| bytes.histogram(256)).map(drop),
             })
         };
@@ -368,21 +396,23 @@ impl Context {
         let shapes = [32, 64, 128, 256, 512, 1024]
             .into_iter()
             .flat_map(|workgroup| [1, 2, 4, 8, 16, 64].map(|items| Shape { workgroup, items }));
-        let candidates = shapes.map(|shape| (shape, remark(shape, &limits).is_none())).collect();
+        let passes: &[bool] = if kernel == "scan-integers" { &[false, true] } else { &[false] };
+        let ways = shapes.flat_map(|shape| passes.iter().map(move |&single_pass| Way { shape, single_pass }));
+        let candidates = ways.map(|way| (way, remark(way.shape, &limits).is_none())).collect();
         let outcome = sweep(candidates, default, run);
         // Whatever happened, no shape in the making stays.
         change(self, |tuning| *tuning = before);
         let (mut timed, best, against_default) = outcome?;
         change(self, |tuning| tuning.choose(kernel, best));
-        debug_assert_eq!(engine.shape(kernel), best);
+        debug_assert_eq!(engine.shape(kernel), best.shape);
         let bytes = options.elements as f64 * if kernel == "reduce" || kernel == "histogram" { 4.0 } else { 8.0 };
-        timed.sort_by_key(|(shape, _)| (shape.workgroup, shape.items));
-        let row = |(shape, time): (Shape, Option<f64>)| TuneRow {
-            shape: shape.to_string(),
-            groups: (options.elements as u64).div_ceil(4 * u64::from(shape.workgroup) * u64::from(shape.items)),
+        timed.sort_by_key(|(way, _)| (way.single_pass, way.shape.workgroup, way.shape.items));
+        let row = |(way, time): (Way, Option<f64>)| TuneRow {
+            shape: way.to_string(),
+            groups: (options.elements as u64).div_ceil(4 * u64::from(way.shape.workgroup * way.shape.items)),
             milliseconds: time,
             rate: time.map(|time| bytes / 1e6 / time),
-            remark: remarks(remark(shape, &limits), shape == default, shape == best),
+            remark: remarks(remark(way.shape, &limits), way == default, way == best),
         };
         let rows = timed.into_iter().map(row).collect();
         Ok(self.report(kernel, "GB/s", rows, against_default))

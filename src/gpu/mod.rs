@@ -43,7 +43,7 @@ mod timing;
 mod worker;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use adapter::{AdapterInfo, BackendName};
 pub use bytes::PooledBytes;

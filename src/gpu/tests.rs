@@ -21,7 +21,7 @@ use crate::plan::recording::{
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Says, past the harness, that the running test is left out, and why: `.ci/test` counts these lines.
-pub(super) fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     let thread = std::thread::current();
     let line = format!("skipped in {}: {reason}\n", thread.name().unwrap_or("unnamed"));
     let _ = std::io::stderr().write_all(line.as_bytes()); // the terminal may be gone

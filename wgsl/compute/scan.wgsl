@@ -1,6 +1,7 @@
 // Running sums within blocks, on top of what comes before each block. An invocation has ITEMS neighbouring vectors of four;
 // their sums are scanned in workgroup memory (Hillis and Steele 1986). Before this file: WORKGROUP, ITEMS, Element, EXCLUSIVE
-// (1 or 0) and `before`, the sum of all blocks before a block.
+// (1 or 0), `block_of`, the block that a workgroup takes, and `before`, the sum of all blocks before it, which is given the block's
+// own.
 
 struct Uniforms {
     vectors: u32,
@@ -26,7 +27,7 @@ fn main(
     @builtin(num_workgroups) count: vec3u,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let group = id.y * count.x + id.x;
+    let group = block_of(id.y * count.x + id.x, local);
     let first = (group * WORKGROUP + local) * ITEMS;
     // Kept: on lavapipe loading them again takes a fifth longer.
     var vectors: array<vec4<Element>, ITEMS>;
@@ -47,10 +48,13 @@ fn main(
         totals[local] = sum;
         workgroupBarrier();
     }
-    var running = before(group);
+    // Taken first: `before` may use the memory for itself.
+    let of_block = totals[WORKGROUP - 1u];
+    var own = Element();
     if local > 0u {
-        running += totals[local - 1u];
+        own = totals[local - 1u];
     }
+    var running = before(group, local, of_block) + own;
     for (var item = 0u; item < ITEMS; item++) {
         let at = first + item;
         if at < uniforms.vectors {
