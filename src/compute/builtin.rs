@@ -118,7 +118,9 @@ pub(super) struct Engine<'a> {
     pub queue: Queue,
 }
 
-/// How much a dispatch does, for profiles and for splitting work.
+/// How much a dispatch does, for profiles and for splitting work over submits. Kernels that do much with each element
+/// (products, filters) are also split into dispatches, so that none comes near a driver's watchdog; of the others a dispatch
+/// is never more than moving what a device can bind, some tens of milliseconds of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Work {
     /// Bytes that must be moved at least.

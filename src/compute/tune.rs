@@ -48,7 +48,8 @@ const PASS_WORKGROUPS: [[u32; 2]; 9] =
 /// What is used without tuning.
 ///
 /// - Software rasterisers run a workgroup's invocations eight at a time on one core: what counts is work for each
-///   invocation against the cost of starting it and of barriers, so many items, and as measured on lavapipe.
+///   invocation against the cost of starting it and of barriers, so many items and few invocations that wait for each other,
+///   as measured on lavapipe.
 /// - GPUs hide latency by invocations in flight: 256 of them is a size that all have and that fills a compute unit with few
 ///   groups; reductions and scans still pay for barriers, so they take more items each.
 /// - The limits of weak phones are kept in any case.
@@ -58,9 +59,8 @@ fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
         ("map", false) => Shape { workgroup: 256, items: 1 },
         ("histogram", true) => Shape { workgroup: 64, items: 64 },
         ("histogram", false) => Shape { workgroup: 256, items: 16 },
-        ("scan" | "scan-integers", true) => Shape { workgroup: 128, items: 16 },
         ("scan" | "scan-integers", false) => Shape { workgroup: 256, items: 4 },
-        (_, true) => Shape { workgroup: 256, items: 16 },
+        (_, true) => Shape { workgroup: 32, items: 64 },
         (_, false) => Shape { workgroup: 256, items: 8 },
     };
     let most = limits.workgroup_invocations.min(limits.workgroup_size[0]).max(1);
