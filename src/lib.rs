@@ -67,4 +67,4 @@ pub use op::Argument;
 pub use plan::recording::Limits;
 pub use plan::{Options, PassShape, PassShapes, Precision, Report};
 pub use program::{FrameOptions, ParameterPath, Picture, Program, Readback, Results, WhenFull};
-pub use timings::Timings;
+pub use timings::{PassTime, Profile, Timings};

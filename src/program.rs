@@ -10,7 +10,7 @@ use crate::image::{Description, Image, ImageView};
 use crate::op::{Argument, Rows};
 use crate::plan::recording::{Command, Dispatch, Limits, PackedLayout, Recording};
 use crate::plan::{Options, PassShapes, Plan, Report};
-use crate::timings::{Timings, milliseconds};
+use crate::timings::{PassTime, Profile, Timings, milliseconds};
 use crate::{cpu, plan, shader};
 use futures_intrusive::channel::shared::oneshot_channel;
 use parking_lot::Mutex;
@@ -287,8 +287,8 @@ impl Readback {
 pub struct FrameOptions {
     /// When as many frames are in flight as the context allows.
     pub when_full: WhenFull,
-    /// Whether to measure where the time goes.
-    pub profile: bool,
+    /// Whether to measure where the time goes, and how.
+    pub profile: Profile,
 }
 
 /// A parameter to set: "node.parameter", or a [`ParameterHandle`].
@@ -703,7 +703,7 @@ fn gpu_results(graph: &Lowered, frame: crate::gpu::FrameOutput, profile: Option<
     Ok(Results { outputs, timings: frame.timings })
 }
 
-fn run_on_cpu(compiled: &Compiled, pictures: Vec<Picture>, profile: bool) -> Result<Results> {
+fn run_on_cpu(compiled: &Compiled, pictures: Vec<Picture>, profile: Profile) -> Result<Results> {
     let start = std::time::Instant::now();
     let icc_profile = pictures.first().and_then(Picture::icc_profile);
     let pictures: Vec<OnHost> = pictures.into_iter().map(Picture::on_host).collect::<Result<_>>()?;
@@ -720,8 +720,10 @@ fn run_on_cpu(compiled: &Compiled, pictures: Vec<Picture>, profile: bool) -> Res
         (output.name.clone(), value)
     });
     let outputs = outputs.collect();
-    let timings = profile.then(|| Timings {
-        passes: done.passes.into_iter().map(|(label, time)| (label, Some(milliseconds(time)))).collect(),
+    let pass =
+        |(label, time)| PassTime { label, milliseconds: Some(milliseconds(time)), by_device: false, bytes: None };
+    let timings = (profile != Profile::Off).then(|| Timings {
+        passes: done.passes.into_iter().map(pass).collect(),
         total_ms: milliseconds(start.elapsed()),
         ..Timings::default()
     });

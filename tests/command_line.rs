@@ -467,6 +467,24 @@ fn times_are_told() {
 }
 
 #[test]
+fn a_trace_is_written_beside_the_picture() {
+    let folder = Folder::new();
+    let (photo, print, trace) = (folder.text("photo.png"), folder.text("print.png"), folder.text("trace.json"));
+    let output = run(&["apply", &photo, &print, "invert | gaussian-blur 2", "--trace", &trace]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.stderr, b"");
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&trace).expect("the file")).expect("it is JSON");
+    let events = json["traceEvents"].as_array().expect("events");
+    assert!(!events.is_empty() && events.iter().all(|event| event["ph"] == "X"), "{json}");
+    assert!(events.iter().any(|event| event["name"].as_str().is_some_and(|name| name.contains("invert"))), "{json}");
+    // Where it cannot be written is a failure, and an input is not overwritten by it.
+    let lost = folder.text("nowhere/trace.json");
+    assert_eq!(run(&["apply", &photo, &print, "invert", "--trace", &lost]).status.code(), Some(1));
+    assert_eq!(run(&["apply", &photo, &print, "invert", "--trace", &photo]).status.code(), Some(2));
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let mut child = command()
         .args(["ops", "--json"])

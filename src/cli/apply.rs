@@ -48,7 +48,8 @@ pub fn run(
         inputs.into_iter().map(|input| Job { input, target: target.clone() }).collect()
     };
     let sources: Vec<&Path> = pictures.iter().map(|job| job.input.as_path()).collect();
-    let targets: Vec<&Path> = pictures.iter().filter_map(|job| job.target.path()).collect();
+    let targets: Vec<&Path> =
+        pictures.iter().filter_map(|job| job.target.path()).chain(common.trace.as_deref()).collect();
     protect(&sources, &targets, common.overwrite)?;
     if to_folder {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
@@ -57,7 +58,7 @@ pub fn run(
         std::fs::create_dir_all(&output).map_err(|error| Failure::Failed(format!("{}: {error}", output.display())))?;
         let runner = Runner::new(common.context(jobs)?, data, common);
         let one = |job: &Job| apply(&runner, job, &input_name, &output_name, encoding, common.time);
-        let outcome = many(&pictures, jobs, one);
+        let outcome = many(&pictures, jobs, one).and_then(|()| runner.write_trace());
         if is_new && outcome.is_err() {
             // Where nothing was written the folder goes as well; one that holds something stays, as this then fails.
             let _ = std::fs::remove_dir(&output);
@@ -65,7 +66,8 @@ pub fn run(
         return outcome;
     }
     let runner = Runner::new(common.context(1)?, data, common);
-    pictures.iter().try_for_each(|job| apply(&runner, job, &input_name, &output_name, encoding, common.time))
+    pictures.iter().try_for_each(|job| apply(&runner, job, &input_name, &output_name, encoding, common.time))?;
+    runner.write_trace()
 }
 
 /// The one input and the one output.

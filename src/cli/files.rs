@@ -28,7 +28,8 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
     let targets: Vec<(&str, Target)> =
         outputs.iter().map(|(name, path)| Ok((name.as_str(), Target::new(path)?))).collect::<Outcome<_>>()?;
     let sources: Vec<&Path> = inputs.iter().map(|(_, path)| path.as_path()).chain(std::iter::once(graph)).collect();
-    let written: Vec<&Path> = targets.iter().filter_map(|(_, target)| target.path()).collect();
+    let written: Vec<&Path> =
+        targets.iter().filter_map(|(_, target)| target.path()).chain(common.trace.as_deref()).collect();
     protect(&sources, &written, common.overwrite)?;
 
     let runner = Runner::new(common.context(1)?, data, common);
@@ -43,7 +44,7 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
     if common.time {
         times.say(&graph.display().to_string());
     }
-    Ok(())
+    runner.write_trace()
 }
 
 /// A graph from its file: JSON where the extension or the first character says so, else text.

@@ -2,10 +2,11 @@
 
 use super::output::{Target, Written, write_together};
 use super::{Common, Encoding, Failure, Outcome, say};
+use cyanotype::compute::Trace;
 use cyanotype::graph::lower::lower;
-use cyanotype::image::{EncodeOptions, FileFormat};
+use cyanotype::image::{EncodeOptions, FileFormat, Replacement};
 use cyanotype::op::{Reduction, Step};
-use cyanotype::{Context, Description, FrameOptions, Graph, GraphData, Image, Program, Results};
+use cyanotype::{Context, Description, FrameOptions, Graph, GraphData, Image, PassTime, Profile, Program, Results};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,6 +20,10 @@ pub struct Runner {
     common: Common,
     /// Programs by the pictures they were compiled for. In a folder most have one size.
     programs: Mutex<HashMap<Vec<(String, Description)>, Arc<Program>>>,
+    /// Gigabytes a second that the device copies, where passes are compared with that.
+    copy_bandwidth: Option<f64>,
+    /// The passes of all frames, for `--trace`.
+    trace: Mutex<Trace>,
 }
 
 /// Programs kept; each may hold buffers for its pictures on the device.
@@ -28,12 +33,14 @@ const PROGRAMS_KEPT: usize = 8;
 pub struct Times {
     start: Instant,
     stages: Vec<(String, Option<f64>)>,
+    /// What else there is to say.
+    notes: Vec<String>,
 }
 
 impl Times {
     /// The clock starts.
     pub fn start() -> Self {
-        Times { start: Instant::now(), stages: Vec::new() }
+        Times { start: Instant::now(), stages: Vec::new(), notes: Vec::new() }
     }
 
     /// Runs and measures.
@@ -54,8 +61,15 @@ impl Times {
                 None => format!("\n  {:>13}  {stage}", "not measured"),
             };
         }
+        for note in &self.notes {
+            lines += &format!("\n  {note}");
+        }
         say(&lines);
     }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 fn milliseconds(since: Instant) -> f64 {
@@ -64,7 +78,11 @@ fn milliseconds(since: Instant) -> f64 {
 
 impl Runner {
     pub fn new(context: Context, data: GraphData, common: &Common) -> Self {
-        Runner { context, data, common: common.clone(), programs: Mutex::default() }
+        // Before any frame, so that nothing disturbs it; without it there is only less to say.
+        let copy_bandwidth = if common.time { context.copy_bandwidth().ok().flatten() } else { None };
+        let trace = Trace { device: context.description(), events: Vec::new(), copy_bandwidth };
+        let (programs, trace) = (Mutex::default(), Mutex::new(trace));
+        Runner { context, data, common: common.clone(), programs, copy_bandwidth, trace }
     }
 
     /// Runs the graph on pictures from files.
@@ -76,27 +94,55 @@ impl Runner {
         }
         let described: Vec<(String, Description)> =
             pictures.iter().map(|(name, picture)| (name.to_string(), picture.description())).collect();
-        let program = times.measure("compile", || self.program(described))?;
+        let (program, is_new) = times.measure("compile", || self.program(described))?;
         let borrowed: Vec<(&str, &Image)> = pictures.iter().map(|(name, picture)| (*name, picture)).collect();
-        let options = FrameOptions { profile: self.common.time, ..FrameOptions::default() };
+        let is_profiled = self.common.time || self.common.trace.is_some();
+        let profile = if is_profiled { Profile::PassByPass } else { Profile::Off };
+        if is_profiled && is_new && program.is_on_gpu() {
+            // Some drivers compile only now, which is no time of a pass.
+            times.measure("first run", || program.run(&borrowed))?;
+        }
+        let options = FrameOptions { profile, ..FrameOptions::default() };
         let results = times.measure("run", || program.run_with(&borrowed, options))?;
         if let Some(timings) = results.timings() {
             // What the whole run consists of, as far as the backend knows.
             times.stages.push(("  upload".into(), Some(timings.upload_ms)));
-            for (label, time) in &timings.passes {
-                times.stages.push((format!("  pass {label}"), *time));
+            for pass in &timings.passes {
+                times.stages.push((format!("  pass {}{}", pass.label, self.traffic(pass)), pass.milliseconds));
             }
             times.stages.push(("  readback".into(), Some(timings.readback_ms)));
+            if let Some(moved) = timings.passes.iter().map(|pass| pass.bytes).sum::<Option<u64>>() {
+                let report = program.report();
+                let planned = report.bytes_read + report.bytes_written;
+                times.notes.push(format!("passes moved {}, the plan has {}", megabytes(moved), megabytes(planned)));
+            }
+            self.trace.lock().unwrap_or_else(PoisonError::into_inner).add_frame(timings);
         }
         Ok(results)
     }
 
-    fn program(&self, described: Vec<(String, Description)>) -> Outcome<Arc<Program>> {
+    /// Bytes and rate of a pass, and what that is of a copy's, as far as they are known.
+    fn traffic(&self, pass: &PassTime) -> String {
+        let Some((bytes, rate)) = pass.bytes.zip(pass.bandwidth()) else { return String::new() };
+        let share =
+            self.copy_bandwidth.map_or(String::new(), |copy| format!(", {:.0}% of a copy", 100.0 * rate / copy));
+        format!(" ({}, {rate:.2} GB/s{share})", megabytes(bytes))
+    }
+
+    /// Writes what `--trace` asks for, once all frames have run.
+    pub fn write_trace(&self) -> Outcome {
+        let Some(path) = &self.common.trace else { return Ok(()) };
+        let trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Replacement::prepare(path, trace.chrome_json().as_bytes())?.commit()?)
+    }
+
+    /// The program for such pictures, and whether it was made just now.
+    fn program(&self, described: Vec<(String, Description)>) -> Outcome<(Arc<Program>, bool)> {
         // A poisoned lock means that another thread panicked while compiling; the map is whole all the same. Compiling
         // under the lock: pictures of the same size wait for one program instead of each making its own.
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = programs.get(&described) {
-            return Ok(Arc::clone(program));
+            return Ok((Arc::clone(program), false));
         }
         let inputs: Vec<(&str, Description)> =
             described.iter().map(|(name, description)| (name.as_str(), *description)).collect();
@@ -106,7 +152,7 @@ impl Runner {
             programs.clear();
         }
         programs.insert(described, Arc::clone(&program));
-        Ok(program)
+        Ok((program, true))
     }
 
     /// Writes outputs where they belong, all of them or none.

@@ -54,9 +54,13 @@ struct Common {
     /// How values are kept between passes on a GPU: 8 bit (within 0 to 1), half or single floats. The CPU keeps single floats
     #[arg(long, global = true, value_enum, default_value_t = PrecisionName::Half)]
     precision: PrecisionName,
-    /// Say on standard error how long everything took
+    /// Say on standard error how long everything took; each pass with the bytes that it moves, on a GPU also as a share of
+    /// what the device copies in that time. Where the device has no clock to trust, passes run one by one
     #[arg(long, global = true)]
     time: bool,
+    /// Write the times of all passes to a file that chrome://tracing and Perfetto read
+    #[arg(long, global = true, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Change a parameter of the graph; may be repeated
     #[arg(long, global = true, value_name = "NODE.PARAMETER=VALUE")]
     set: Vec<String>,

@@ -125,14 +125,17 @@ impl Trace {
         self.events.iter().map(TraceEvent::milliseconds).sum()
     }
 
-    /// Adds the passes of a frame, one after the other behind what is there. Passes that were not timed are left out.
+    /// Adds the passes of a frame, one after the other behind what is there. Passes that were not timed are left out: ask for
+    /// [`Profile::PassByPass`](crate::Profile).
     pub fn add_frame(&mut self, timings: &Timings) {
         let mut start_ms = self.events.last().map_or(0.0, |last| last.start_ms + last.wall_ms);
-        for (label, time) in &timings.passes {
-            let Some(time) = *time else { continue };
-            let event = TraceEvent { label: label.clone(), start_ms, wall_ms: time, device_ms: Some(time), bytes: 0 };
+        for pass in &timings.passes {
+            let Some(wall_ms) = pass.milliseconds else { continue };
+            let device_ms = pass.by_device.then_some(wall_ms);
+            let event =
+                TraceEvent { label: pass.label.clone(), start_ms, wall_ms, device_ms, bytes: pass.bytes.unwrap_or(0) };
             self.events.push(event);
-            start_ms += time;
+            start_ms += wall_ms;
         }
     }
 

@@ -16,6 +16,7 @@ use crate::image::{Description, Image, PixelFormat};
 use crate::plan::Options;
 use crate::plan::recording::{Limits, PassShape, PassShapes};
 use crate::program::{FrameOptions, Program};
+use crate::timings::{Profile, Timings};
 
 /// The shape of a kernel over one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -351,14 +352,13 @@ impl Context {
                 }
             };
             let start = Instant::now();
-            let frame = FrameOptions { profile: self.has_timestamps(), ..FrameOptions::default() };
+            let profile = if self.has_timestamps() { Profile::Running } else { Profile::Off };
+            let frame = FrameOptions { profile, ..FrameOptions::default() };
             // The index was found or made just now.
             let results = known[index].1.run_with(&[("in", &picture)], frame)?;
             let host = start.elapsed().as_secs_f64() * 1e3;
             // Without the device's clock the transfers are in it, the same for all.
-            let device = results.timings().filter(|_| self.has_timestamps());
-            let device = device.and_then(|timings| timings.passes.iter().map(|(_, time)| *time).sum::<Option<f64>>());
-            Ok(device.unwrap_or(host))
+            Ok(results.timings().and_then(Timings::passes_ms).unwrap_or(host))
         };
         let candidates = shapes.iter().map(|(shape, _, over)| (*shape, over.is_none())).collect();
         let (timed, best, against_default) = sweep(candidates, default, run)?;

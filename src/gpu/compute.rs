@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_intrusive::channel::shared::OneshotSender;
 
@@ -103,11 +103,10 @@ pub(super) struct Compute {
     checked: bool,
     /// Work in one submit, in element operations.
     submit_bound: f64,
-    deadline: Duration,
 }
 
 impl Compute {
-    pub(super) fn new(checked: bool, submit_bound: f64, deadline: Duration) -> Compute {
+    pub(super) fn new(checked: bool, submit_bound: f64) -> Compute {
         Compute {
             buffers: HashMap::new(),
             kernels: HashMap::new(),
@@ -119,7 +118,6 @@ impl Compute {
             tracing: None,
             checked,
             submit_bound,
-            deadline,
         }
     }
 
@@ -389,7 +387,7 @@ impl Compute {
     /// and a submit.
     fn timed(&mut self, gpu: &Gpu, dispatch: &Dispatch, written: &[Id]) -> Result<()> {
         self.flush(gpu);
-        self.settle(gpu)?;
+        gpu.settle()?;
         let stamps = Stamps::new(gpu, 1);
         self.dispatch(gpu, dispatch, written, stamps.as_ref())?;
         if let (Some(stamps), Some(pending)) = (&stamps, &mut self.pending) {
@@ -401,7 +399,7 @@ impl Compute {
         if let Some(stamps) = &stamps {
             stamps.map(&waiting);
         }
-        self.settle(gpu)?;
+        gpu.settle()?;
         let wall_ms = start.elapsed().as_secs_f64() * 1e3;
         let device_ms =
             stamps.and_then(|stamps| stamps.read(gpu.queue.get_timestamp_period()).first().copied().flatten());
@@ -414,20 +412,6 @@ impl Compute {
             tracing.steps.push(TimedStep { label, start_ms, wall_ms, device_ms, bytes: dispatch.bytes });
         }
         Ok(())
-    }
-
-    /// Waits until the device is idle. Only tracing does this.
-    fn settle(&self, gpu: &Gpu) -> Result<()> {
-        let since = Instant::now();
-        loop {
-            // A GL fence waits for some two seconds at most, and then reports a timeout.
-            let timeout = Some(Duration::from_secs(1));
-            match gpu.device.poll(wgpu::PollType::Wait { submission_index: None, timeout }) {
-                Ok(_) => return gpu.status.check(),
-                Err(_) if since.elapsed() < self.deadline => gpu.status.check()?,
-                Err(error) => return Err(Error::Device(format!("waiting for the device: {error}"))),
-            }
-        }
     }
 
     /// Submits what has gathered.

@@ -22,7 +22,7 @@ use super::worker::{Answer, Command, Submission, Worker};
 use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::plan::recording::{Limits, Recording};
-use crate::timings::Timings;
+use crate::timings::{Profile, Timings};
 
 /// Which device, and how it is used.
 #[derive(Debug, Clone)]
@@ -109,8 +109,8 @@ pub struct FrameInput<B = u64> {
     /// Parameters of each dispatch in order. `None`, or the same `Arc`: those of the frame submitted before, at first the
     /// recording's. Unchanged parameters are not sent to the device again.
     pub data: Option<Arc<[DispatchData]>>,
-    /// Whether to measure.
-    pub profile: bool,
+    /// Whether to measure, and how.
+    pub profile: Profile,
     /// Outputs, by number, that also go to a compute buffer, as far as that holds them.
     pub copies: Vec<(usize, B)>,
 }

@@ -15,7 +15,7 @@ use super::status::count;
 use super::timing::Stamps;
 use crate::error::{Error, Result};
 use crate::plan::recording::{Command, Dispatch, OutputLayout, Recording, Resource};
-use crate::timings::{Timings, milliseconds};
+use crate::timings::{PassTime, Profile, Timings, milliseconds};
 
 /// Counts down the buffers that a frame waits for.
 #[derive(Default)]
@@ -87,7 +87,9 @@ pub(super) struct Begun {
     slot: Slot,
     waiting: Arc<Waiting>,
     recording: Arc<Recording>,
-    profile: bool,
+    profile: Profile,
+    /// Of each dispatch, by the host's clock.
+    host_ms: Option<Vec<f64>>,
     started: Instant,
     upload_ms: f64,
 }
@@ -172,7 +174,7 @@ impl Slot {
         program: &Program,
         shared: &Shared,
         sources: Vec<FrameSource<wgpu::Buffer>>,
-        profile: bool,
+        profile: Profile,
         copies: &[(usize, wgpu::Buffer)],
     ) -> Result<Begun> {
         let started = Instant::now();
@@ -191,14 +193,15 @@ impl Slot {
             self.write_data(gpu, program)?;
             self.version = Some(program.version);
         }
-        if profile && self.stamps.is_none() {
+        let stamped = profile != Profile::Off;
+        if stamped && self.stamps.is_none() {
             self.stamps = Stamps::new(gpu, program.pipelines.len());
         }
         let upload_ms = milliseconds(started.elapsed());
         for index in 0..self.bind_groups.len() {
             self.make_bind_group(gpu, program, shared, index)?;
         }
-        self.submit(gpu, program, shared, profile, Transfers { buffers, copies })?;
+        let host_ms = self.submit(gpu, program, shared, profile, Transfers { buffers, copies })?;
 
         #[cfg(test)]
         if gpu.status.meets(super::status::Injected::NoMapping) {
@@ -207,11 +210,11 @@ impl Slot {
         let waiting = Arc::new(Waiting::default());
         self.inlets().for_each(|inlet| inlet.map(&waiting));
         self.outputs.iter().for_each(|outlet| outlet.map(&waiting));
-        if let Some(stamps) = self.stamps.as_ref().filter(|_| profile) {
+        if let Some(stamps) = self.stamps.as_ref().filter(|_| stamped) {
             stamps.map(&waiting);
         }
         let recording = Arc::clone(&program.recording);
-        Ok(Begun { slot: self, waiting, recording, profile, started, upload_ms })
+        Ok(Begun { slot: self, waiting, recording, profile, host_ms, started, upload_ms })
     }
 
     fn inlets(&mut self) -> impl Iterator<Item = &mut Inlet> {
@@ -275,21 +278,28 @@ impl Slot {
         Ok(())
     }
 
-    /// Records all commands and submits them: in one submit, or several where the schedule says so.
+    /// Records all commands and submits them: in one submit, or several where the schedule says so. Where the device has no
+    /// clock, and the profile asks for it, each dispatch is submitted and waited for alone; then the times of all.
     fn submit(
         &mut self,
         gpu: &Gpu,
         program: &Program,
         shared: &Shared,
-        profile: bool,
+        profile: Profile,
         transfers: Transfers,
-    ) -> Result<()> {
+    ) -> Result<Option<Vec<f64>>> {
+        let stamped = profile != Profile::Off;
+        let mut host_ms = (profile == Profile::PassByPass && self.stamps.is_none()).then(Vec::new);
         let new_encoder =
             || gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
         let mut encoder = new_encoder();
         self.inlets().for_each(|inlet| inlet.release(&mut encoder));
         for (index, buffer) in &transfers.buffers {
             at(&self.sources, *index)?.copy_from(&mut encoder, buffer, *at(&program.recording.sources, *index)?);
+        }
+        if host_ms.is_some() {
+            gpu.queue.submit([std::mem::replace(&mut encoder, new_encoder()).finish()]);
+            gpu.settle()?;
         }
         let mut index = 0;
         for command in &program.recording.commands {
@@ -307,7 +317,7 @@ impl Slot {
                 if run.first().is_some_and(|part| part.submit_before) {
                     gpu.queue.submit([std::mem::replace(&mut encoder, new_encoder()).finish()]);
                 }
-                let stamps = self.stamps.as_ref().filter(|_| profile);
+                let stamps = self.stamps.as_ref().filter(|_| stamped);
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                     label: Some(&dispatch.label),
                     timestamp_writes: stamps.and_then(|stamps| stamps.writes(index, number == 1, number == runs.len())),
@@ -320,6 +330,12 @@ impl Slot {
                     pass.dispatch_workgroups(part.groups[0], part.groups[1], 1);
                 }
             }
+            if let Some(times) = &mut host_ms {
+                let start = Instant::now();
+                gpu.queue.submit([std::mem::replace(&mut encoder, new_encoder()).finish()]);
+                gpu.settle()?;
+                times.push(milliseconds(start.elapsed()));
+            }
             index += 1;
         }
         for (output, target) in transfers.copies {
@@ -327,11 +343,11 @@ impl Slot {
             encoder.copy_buffer_to_buffer(source, 0, target, 0, source.size().min(target.size()));
         }
         self.outputs.iter().for_each(|outlet| outlet.fetch(&mut encoder));
-        if let Some(stamps) = self.stamps.as_ref().filter(|_| profile) {
+        if let Some(stamps) = self.stamps.as_ref().filter(|_| stamped) {
             stamps.resolve(&mut encoder);
         }
         gpu.queue.submit([encoder.finish()]);
-        Ok(())
+        Ok(host_ms)
     }
 }
 
@@ -348,7 +364,7 @@ impl Begun {
         pool: &Arc<BytePool>,
         wanted: bool,
     ) -> Result<(Slot, Vec<PooledBytes>, Option<Timings>)> {
-        let Begun { slot, waiting, recording, profile, started, upload_ms } = self;
+        let Begun { slot, waiting, recording, profile, host_ms, started, upload_ms } = self;
         if waiting.failed.load(Ordering::Acquire) {
             return Err(Error::Device("the device did not give its memory back for reading".to_string()));
         }
@@ -356,11 +372,21 @@ impl Begun {
         let outputs: Vec<Option<PooledBytes>> =
             slot.outputs.iter().map(|outlet| outlet.read(pool, wanted)).collect::<Result<_>>()?;
         let readback_ms = milliseconds(reading.elapsed());
-        let timings = profile.then(|| {
+        let timings = (profile != Profile::Off).then(|| {
+            let by_device = host_ms.is_none();
             let stamps = slot.stamps.as_ref();
-            let times = stamps.map(|stamps| stamps.read(gpu.queue.get_timestamp_period())).unwrap_or_default();
-            let labels = super::program::dispatches(&recording).map(|dispatch| dispatch.label.clone());
-            let passes = labels.zip(times.into_iter().chain(std::iter::repeat(None))).collect();
+            let times = match host_ms {
+                Some(times) => times.into_iter().map(Some).collect(),
+                None => stamps.map(|stamps| stamps.read(gpu.queue.get_timestamp_period())).unwrap_or_default(),
+            };
+            let pass = |(dispatch, milliseconds): (&Dispatch, Option<f64>)| PassTime {
+                label: dispatch.label.clone(),
+                milliseconds,
+                by_device,
+                bytes: Some(recording.bytes(dispatch)),
+            };
+            let times = times.into_iter().chain(std::iter::repeat(None));
+            let passes = super::program::dispatches(&recording).zip(times).map(pass).collect();
             Timings { upload_ms, passes, readback_ms, total_ms: milliseconds(started.elapsed()) }
         });
         Ok((slot, outputs.into_iter().flatten().collect(), timings))

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use super::bytes::{BytePool, PooledBytes};
 use super::frame::Waiting;
@@ -28,9 +29,25 @@ pub(super) struct Gpu {
     pub(super) silent: bool,
     /// Square layers in sixes would be a cube ([`super::faults::LAYERS_ARE_CUBES`]).
     pub(super) cubes: bool,
+    /// A device that does not answer for so long counts as lost.
+    pub(super) deadline: Duration,
 }
 
 impl Gpu {
+    /// Waits until the device is idle. Only measuring does this.
+    pub(super) fn settle(&self) -> Result<()> {
+        let since = Instant::now();
+        loop {
+            // A GL fence waits for some two seconds at most, and then reports a timeout.
+            let timeout = Some(Duration::from_secs(1));
+            match self.device.poll(wgpu::PollType::Wait { submission_index: None, timeout }) {
+                Ok(_) => return self.status.check(),
+                Err(_) if since.elapsed() < self.deadline => self.status.check()?,
+                Err(error) => return Err(Error::Device(format!("waiting for the device: {error}"))),
+            }
+        }
+    }
+
     /// Runs `work` with its errors caught and returned; `what` is for the message.
     pub(super) fn scoped<T>(&self, what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let filters = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory];

@@ -16,6 +16,7 @@ use crate::op::Extent;
 use crate::plan::recording::{
     Command, Dispatch, Limits, OutputLayout, PackedLayout, Recording, Resource, TexelFormat, TextureLayout,
 };
+use crate::timings::{PassTime, Profile};
 
 /// One device test at a time: some measure time or memory.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -572,7 +573,7 @@ fn split_work_gives_the_same_bytes() {
             let work = WorkBounds { dispatch, submit };
             let device = Device::open(&DeviceOptions { work, limits, ..options.clone() }).unwrap();
             let loaded = device.load(flip(1200, 77)).unwrap();
-            let input = FrameInput { profile: true, ..frame(&[&image], None) };
+            let input = FrameInput { profile: Profile::Running, ..frame(&[&image], None) };
             let output = device.submit(&loaded, input, WhenFull::Wait).unwrap().wait().unwrap();
             assert_flipped(&image, 255, &output);
             eprintln!("{work:?}: {:?}", output.timings.unwrap());
@@ -595,14 +596,27 @@ fn timings_name_the_passes() {
         let image = picture(333, 57, PixelFormat::Rgba8);
         let loaded = device.load(table_and_histogram(333, 57, ramp(256, 7.0))).unwrap();
         for _ in 0..3 {
-            let input = FrameInput { profile: true, ..frame(&[&image], None) };
+            let input = FrameInput { profile: Profile::Running, ..frame(&[&image], None) };
             let timings = device.submit(&loaded, input, WhenFull::Wait).unwrap().wait().unwrap().timings.unwrap();
             eprintln!("{timings:?}");
-            let labels: Vec<&str> = timings.passes.iter().map(|(label, _)| label.as_str()).collect();
+            let labels: Vec<&str> = timings.passes.iter().map(|pass| pass.label.as_str()).collect();
             assert_eq!(labels, ["spread", "look up"]);
             assert!(timings.total_ms >= timings.upload_ms + timings.readback_ms);
-            assert!(device.info().timestamps || timings.passes.iter().all(|(_, time)| time.is_none()));
+            assert!(device.info().timestamps || timings.passes.iter().all(|pass| pass.milliseconds.is_none()));
+            // Rows of 336 pixels of four bytes into texels of four, and 256 counts.
+            assert_eq!(timings.passes[0].bytes, Some(2 * 336 * 4 * 57 + 1024));
         }
+        // Pass by pass each has its time, by whichever clock.
+        let input = FrameInput { profile: Profile::PassByPass, ..frame(&[&image], None) };
+        let output = device.submit(&loaded, input, WhenFull::Wait).unwrap().wait().unwrap();
+        let right = device.submit(&loaded, frame(&[&image], None), WhenFull::Wait).unwrap().wait().unwrap();
+        assert_eq!(tight(&image, &output.outputs[0]), tight(&image, &right.outputs[0]));
+        let timings = output.timings.unwrap();
+        let is_timed = |pass: &PassTime| pass.milliseconds.is_some_and(|time| time > 0.0);
+        assert!(timings.passes.iter().all(|pass| pass.by_device == device.info().timestamps), "{timings:?}");
+        assert!(device.info().timestamps || timings.passes.iter().all(is_timed), "{timings:?}");
+        let passes = timings.passes_ms().unwrap_or(0.0);
+        assert!(passes + timings.upload_ms + timings.readback_ms <= timings.total_ms, "{timings:?}");
         let output = device.submit(&loaded, frame(&[&image], None), WhenFull::Wait).unwrap().wait().unwrap();
         assert!(output.timings.is_none());
     });

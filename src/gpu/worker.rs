@@ -129,11 +129,20 @@ impl Worker {
             let cubes = faults::has(&info.faults, &faults::LAYERS_ARE_CUBES);
             let mut worker = Worker {
                 workgroups: info.limits.workgroups,
-                gpu: Gpu { device, queue, status: Arc::clone(&status), mappable, timestamps, silent, cubes },
+                gpu: Gpu {
+                    device,
+                    queue,
+                    status: Arc::clone(&status),
+                    mappable,
+                    timestamps,
+                    silent,
+                    cubes,
+                    deadline: options.deadline,
+                },
                 frames: VecDeque::new(),
                 programs: HashMap::new(),
                 shared: SharedPool::default(),
-                compute: Compute::new(options.checked, options.work.submit, options.deadline),
+                compute: Compute::new(options.checked, options.work.submit),
                 pipelines: Pipelines::new(options.checked),
                 bytes: Arc::new(BytePool::default()),
                 status,

@@ -24,6 +24,26 @@ pub struct Recording {
     pub commands: Vec<Command>,
 }
 
+impl Recording {
+    /// Bytes that a dispatch moves at least: what it reads and writes, each once.
+    pub fn bytes(&self, dispatch: &Dispatch) -> u64 {
+        let size = |resource: &Resource| match *resource {
+            // Small, and read from a cache.
+            Resource::Uniforms => None,
+            Resource::Table => dispatch.table.as_ref().map(|table| size_of_val::<[_]>(table) as u64),
+            Resource::Source(number) | Resource::SourceTexture(number) => {
+                self.sources.get(number).map(|layout| layout.size())
+            }
+            Resource::Output(number) => self.outputs.get(number).map(|layout| layout.size()),
+            Resource::Texture(number) | Resource::TextureWrite(number) => {
+                self.textures.get(number).map(|layout| layout.size())
+            }
+            Resource::Buffer(number) | Resource::BufferWrite(number) => self.buffers.get(number).copied(),
+        };
+        dispatch.bindings.iter().filter_map(size).sum()
+    }
+}
+
 /// A packed picture in a storage buffer. Rows hold whole runs of [`RUN`] pixels, so that each starts at a whole vector of
 /// four words; a row may be up to fifteen pixels longer than the picture is wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use crate::common::{Random, difference, gpu, picture};
 use cyanotype::{
     Argument, Context, ContextOptions, Counters, CustomOperator, Description, Error, FrameOptions, Graph, Image,
-    ImageView, Limits, PixelFormat, Program, WhenFull,
+    ImageView, Limits, PixelFormat, Profile, Program, Results, WhenFull,
 };
 use std::sync::Arc;
 
@@ -50,6 +50,39 @@ fn parameters_change_without_creating_anything() {
         let fresh = context.compile(&graph, &[("photo", photo.description())]).unwrap();
         let expected = fresh.run(&[("photo", &photo)]).unwrap().image("out").unwrap();
         assert!(difference(&last.unwrap(), &expected).0 < 1e-6);
+    }
+}
+
+/// What passes move is what the plan said, but for what workgroups of a reduction hand to each other; each has its time,
+/// and taking them one by one changes no pixel.
+#[test]
+fn profiles_tell_times_and_bytes_of_passes() {
+    for context in contexts() {
+        let photo = photo(333, 201);
+        for chain in ["exposure 0.5 | gaussian-blur 2 | saturation 1.3", "auto-levels | unsharp 2 0.8", "median 3"] {
+            let program = context.compile(&Graph::parse(chain).unwrap(), &[("in", photo.description())]).unwrap();
+            let of = |profile| {
+                let options = FrameOptions { profile, ..FrameOptions::default() };
+                program.run_with(&[("in", &photo)], options).unwrap()
+            };
+            let (plain, found) = (of(Profile::Off), of(Profile::PassByPass));
+            assert!(plain.timings().is_none());
+            let image = |results: &Results| results.image("out").unwrap().tight_bytes().into_owned();
+            assert_eq!(image(&found), image(&plain), "{chain} on {context:?}");
+            let timings = found.timings().unwrap();
+            assert!(timings.passes.iter().all(|pass| pass.milliseconds.is_some_and(|time| time >= 0.0)), "{timings:?}");
+            assert!(timings.passes_ms().unwrap() <= timings.total_ms, "{timings:?}");
+            let report = program.report();
+            let planned = report.bytes_read + report.bytes_written;
+            let moved = timings.passes.iter().map(|pass| pass.bytes).sum::<Option<u64>>();
+            assert_eq!(moved.is_some(), context.is_gpu());
+            // Each workgroup of a reduction leaves 48 bytes for 64 by 128 pixels or more.
+            let extra = moved.map_or(0, |moved| moved - planned);
+            assert!(extra <= if chain.contains("auto") { 2 * 48 * 16 + 1024 } else { 0 }, "{extra} of {planned}");
+            if let Some(pass) = timings.passes.first().filter(|_| context.is_gpu()) {
+                assert!(pass.bandwidth().unwrap() > 0.0 && pass.bytes.unwrap() > 333 * 201 * 3);
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use cyanotype::graph::lower::{OutputKind, lower};
 use cyanotype::op::{Argument, Extent};
 use cyanotype::{
     BackendChoice, Context, ContextOptions, Description, Error, FrameOptions, Graph, GraphData, Image, PixelFormat,
-    Program, Result,
+    Profile, Program, Result,
 };
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -219,14 +219,14 @@ impl<A: Fn(Answer)> Worker<A> {
         if !Arc::ptr_eq(&plan, &program.plan()) {
             log::info!("{} with another structure: {}", request.document.name(), summary(program));
         }
-        let options = FrameOptions { profile: true, ..FrameOptions::default() };
+        let options = FrameOptions { profile: Profile::Running, ..FrameOptions::default() };
         let results = program.run_with(&[(input_name(data), &photo)], options)?;
         let picture = results.image(SCREEN)?;
         let timings = results.timings().cloned().unwrap_or_default();
         let passes = if timings.passes.is_empty() {
             program.report().passes.into_iter().map(|pass| (pass.label, None)).collect()
         } else {
-            timings.passes
+            timings.passes.into_iter().map(|pass| (pass.label, pass.milliseconds)).collect()
         };
         Ok(Frame {
             opening: request.opening,
