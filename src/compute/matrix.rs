@@ -70,6 +70,11 @@ impl Product {
         }
     }
 
+    /// What is used without tuning: registers alone where workgroup memory is memory like any other.
+    pub(super) fn default_of(software: bool) -> Product {
+        if software { Product::Blocked } else { Product::Shared }
+    }
+
     /// What rows, inner extent and columns must be multiples of.
     fn steps(self) -> [u32; 3] {
         match self {

@@ -7,7 +7,7 @@
 //! `wgsl/compute/scan_look_back.wgsl`.
 
 use super::buffer::Buffer;
-use super::builtin::{Bind, Engine, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, Work, count, read, write};
 use super::element::{Scalar, ScalarKind};
 use super::reduce::Reduction;
 use super::tune::Shape;
@@ -46,71 +46,71 @@ impl<T: Scalar> Buffer<T> {
             return engine.output(0);
         }
         let input = self.aligned()?;
-        if T::KIND == ScalarKind::F32 {
-            return reduce_then_scan(&engine, &input, engine.shape("scan"), exclusive);
-        }
-        let shape = engine.shape("scan-integers");
-        match engine.scans_in_a_single_pass() {
-            true => single_pass(&engine, &input, shape, exclusive, SPINS),
-            false => reduce_then_scan(&engine, &input, shape, exclusive),
+        let kernel = if T::KIND == ScalarKind::F32 { "scan" } else { "scan-integers" };
+        let scan = Scan { engine: &engine, input: &input, shape: engine.shape(kernel), exclusive };
+        match T::KIND != ScalarKind::F32 && engine.scans_in_a_single_pass() {
+            true => scan.single_pass(SPINS),
+            false => scan.reduce_then_scan(),
         }
     }
 }
 
-fn text(shape: Shape, kind: ScalarKind, exclusive: bool) -> Text {
-    shape.text().alias("Element", kind.wgsl()).constant("EXCLUSIVE", u32::from(exclusive))
-}
-
-/// Vectors of four, and blocks of them.
-fn blocks(length: u32, shape: Shape) -> (u32, u32) {
-    let vectors = length.div_ceil(4);
-    (vectors, vectors.div_ceil(shape.workgroup * shape.items))
-}
-
-/// `input` is not empty, and begins where a kernel can bind it.
-fn reduce_then_scan<T: Scalar>(engine: &Engine, input: &Buffer<T>, shape: Shape, exclusive: bool) -> Result<Buffer<T>> {
-    let length = count("scan", input.len())?;
-    let (vectors, groups) = blocks(length, shape);
-    let output = engine.output(input.len())?;
-    let mut binds = vec![Bind::Uniform(vec![vectors]), read(input), write(&output)];
-    let mut way = ALONE;
-    if groups > 1 {
-        let kind = T::KIND.wgsl();
-        let text_of_sum = format!("alias Element = {kind};\n{SUM_WRAPPING}");
-        let reduction = Reduction { label: "scan, sums of blocks", text: text_of_sum, element: kind };
-        let sums: Buffer<T> = engine.reduce_blocks(&reduction, input, None, shape)?;
-        binds.push(read(&reduce_then_scan(engine, &sums, shape, true)?));
-        way = BEFORE;
-    }
-    let text = text(shape, T::KIND, exclusive).with(way).with(SCAN);
-    engine.run("scan", text, binds, engine.fold(u64::from(groups))?, Work::moving(u64::from(length) * 8))?;
-    Ok(output)
+/// A scan on the device. The input is not empty, and begins where a kernel can bind it.
+struct Scan<'a, T: Scalar> {
+    engine: &'a Engine<'a>,
+    input: &'a Buffer<T>,
+    shape: Shape,
+    exclusive: bool,
 }
 
 /// How often a block looks whether the one before it has told its sum. A look takes tens of nanoseconds on a CPU and some
 /// hundred on a GPU, a block some microseconds: a block that is under way is worth waiting for.
 const SPINS: u32 = 256;
 
-/// As above; of integers.
-fn single_pass<T: Scalar>(
-    engine: &Engine,
-    input: &Buffer<T>,
-    shape: Shape,
-    exclusive: bool,
-    spins: u32,
-) -> Result<Buffer<T>> {
-    let length = count("scan", input.len())?;
-    let (vectors, groups) = blocks(length, shape);
-    let output = engine.output(input.len())?;
-    let grid = engine.fold(u64::from(groups))?;
-    // Workgroups beyond the last block take one, too.
-    let [columns, rows, _] = grid.map(|side| side as usize);
-    let state = engine.context.zeros::<u32>(1 + 2 * columns * rows)?;
-    let binds = vec![Bind::Uniform(vec![vectors]), read(input), write(&output), write(&state)];
-    let text = text(shape, T::KIND, exclusive).constant("SPINS", spins).with(LOOK_BACK).with(SCAN);
-    let work = Work::moving(u64::from(length) * 8);
-    engine.run("scan in a single pass", text, binds, grid, work)?;
-    Ok(output)
+impl<T: Scalar> Scan<'_, T> {
+    fn reduce_then_scan(&self) -> Result<Buffer<T>> {
+        if self.blocks()? == 1 {
+            return self.run("scan", ALONE, None);
+        }
+        let kind = T::KIND.wgsl();
+        let text = format!("alias Element = {kind};\n{SUM_WRAPPING}");
+        let reduction = Reduction { label: "scan, sums of blocks", text, element: kind };
+        let sums: Buffer<T> = self.engine.reduce_blocks(&reduction, self.input, None, self.shape)?;
+        let before = Scan { input: &sums, exclusive: true, ..*self }.reduce_then_scan()?;
+        self.run("scan", BEFORE, Some(read(&before)))
+    }
+
+    /// Of integers.
+    fn single_pass(&self, spins: u32) -> Result<Buffer<T>> {
+        // Workgroups beyond the last block take one, too.
+        let [columns, rows, _] = self.engine.fold(u64::from(self.blocks()?))?.map(|side| side as usize);
+        let state = self.engine.context.zeros::<u32>(1 + 2 * columns * rows)?;
+        let way = format!("const SPINS = {spins}u;\n{LOOK_BACK}");
+        self.run("scan in a single pass", &way, Some(write(&state)))
+    }
+
+    /// Runs `scan.wgsl`. `way` is how a workgroup gets its block and the sum before that, with the help of `known`.
+    fn run(&self, label: &str, way: &str, known: Option<Bind>) -> Result<Buffer<T>> {
+        let Scan { engine, input, shape, exclusive } = *self;
+        let output = engine.output(input.len())?;
+        let text = shape.text().alias("Element", T::KIND.wgsl()).constant("EXCLUSIVE", u32::from(exclusive));
+        let mut binds = vec![Bind::Uniform(vec![self.vectors()?]), read(input), write(&output)];
+        binds.extend(known);
+        let grid = engine.fold(u64::from(self.blocks()?))?;
+        let work = Work::moving(2 * input.byte_length());
+        engine.run(label, text.with(way).with(SCAN), binds, grid, work)?;
+        Ok(output)
+    }
+
+    /// Of four elements.
+    fn vectors(&self) -> Result<u32> {
+        Ok(count("scan", self.input.len())?.div_ceil(4))
+    }
+
+    /// One for each workgroup.
+    fn blocks(&self) -> Result<u32> {
+        Ok(self.vectors()?.div_ceil(self.shape.workgroup * self.shape.items))
+    }
 }
 
 fn on_cpu<T: Scalar>(elements: &[T], exclusive: bool) -> Vec<T> {
@@ -156,12 +156,13 @@ mod tests {
                 let right = on_cpu(&numbers, exclusive);
                 let of = |made: Result<Buffer<u32>>| made.and_then(|buffer| buffer.read().wait()).unwrap();
                 let what = format!("{length} numbers, exclusive: {exclusive}");
-                assert_eq!(of(reduce_then_scan(&engine, &input, shape, exclusive)), right, "{what}");
+                let scan = Scan { engine: &engine, input: &input, shape, exclusive };
+                assert_eq!(of(scan.reduce_then_scan()), right, "{what}");
                 for spins in [SPINS, 1, 0] {
-                    assert_eq!(of(single_pass(&engine, &input, shape, exclusive, spins)), right, "{what}, {spins}");
+                    assert_eq!(of(scan.single_pass(spins)), right, "{what}, {spins}");
                 }
-                let made = single_pass(&engine, &context.buffer(signed).unwrap(), shape, exclusive, SPINS);
-                assert_eq!(of(made.and_then(|buffer| buffer.cast())), right, "{what}, with signs");
+                let scan = Scan { engine: &engine, input: &context.buffer(signed).unwrap(), shape, exclusive };
+                assert_eq!(of(scan.single_pass(SPINS).and_then(|buffer| buffer.cast())), right, "{what}, with signs");
             }
         }
     }

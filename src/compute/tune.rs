@@ -119,10 +119,9 @@ impl Engine<'_> {
         tuning(self.context).single_pass.unwrap_or_else(|| self.context.is_software())
     }
 
-    /// How matrices are multiplied on this device: in registers alone where workgroup memory is memory like any other.
+    /// How matrices are multiplied on this device.
     pub(super) fn best_product(&self) -> Product {
-        let by_class = if self.context.is_software() { Product::Blocked } else { Product::Shared };
-        tuning(self.context).product.unwrap_or(by_class)
+        tuning(self.context).product.unwrap_or_else(|| Product::default_of(self.context.is_software()))
     }
 }
 
@@ -421,27 +420,19 @@ impl Context {
     fn tune_product(&self, options: &TuneOptions) -> Result<TuneReport> {
         let side = options.side;
         let matrix = Matrix::new(self.buffer(&vec![0.5f32; side * side])?, side, side)?;
-        let mut timed = Vec::new();
-        for way in Product::ALL {
-            let run = || matrix.multiply_by(&matrix, way).map(drop);
-            run()?;
-            let mut times = (0..3).map(|_| self.timed(run)).collect::<Result<Vec<f64>>>()?;
-            timed.push((way, median(&mut times)));
-        }
-        let default = if self.is_software() { Product::Blocked } else { Product::Shared };
-        let time = |wanted: Product| timed.iter().find(|(way, _)| *way == wanted).map_or(f64::MAX, |(_, time)| *time);
-        let fastest = timed.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(default, |(way, _)| *way);
-        let best = if time(fastest) < WORTH * time(default) { fastest } else { default };
+        let default = Product::default_of(self.is_software());
+        let run = |way: Product| self.timed(|| matrix.multiply_by(&matrix, way).map(drop));
+        let (timed, best, against_default) = sweep(Product::ALL.map(|way| (way, true)).to_vec(), default, run)?;
         change(self, |tuning| tuning.product = Some(best));
         let work = (side * side * side) as f64;
-        let row = |&(way, time): &(Product, f64)| TuneRow {
+        let row = |&(way, time): &(Product, Option<f64>)| TuneRow {
             shape: way.name().to_string(),
             groups: way.groups(side),
-            milliseconds: Some(time),
-            rate: Some(work / 1e6 / time),
+            milliseconds: time,
+            rate: time.map(|time| work / 1e6 / time),
             remark: remarks(None, way == default, way == best),
         };
-        Ok(self.report("product", "Gfma/s", timed.iter().map(row).collect(), time(best) / time(default)))
+        Ok(self.report("product", "Gfma/s", timed.iter().map(row).collect(), against_default))
     }
 
     fn report(&self, kernel: &str, unit: &'static str, rows: Vec<TuneRow>, against_default: f64) -> TuneReport {

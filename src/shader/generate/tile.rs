@@ -83,7 +83,8 @@ impl Generator<'_> {
         Some(block)
     }
 
-    /// How the functions are called that read the input of a step at any coordinate: one pixel, and four of a row.
+    /// How the functions are called that read the input of a step: one pixel anywhere, four from anywhere, and four from a
+    /// multiple of four inside, in any row.
     pub(super) fn readers(&self, value: Value) -> [String; 3] {
         let id = value.0;
         match self.tiles.contains_key(&value) {
