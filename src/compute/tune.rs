@@ -42,7 +42,7 @@ impl std::fmt::Display for Shape {
 /// What can be tuned: kernels, and the passes of pictures that read single pixels ("point") or neighbourhoods ("area").
 pub const TUNABLE: [&str; 8] = ["map", "reduce", "scan", "scan-integers", "histogram", "product", "point", "area"];
 
-/// Workgroups that are tried for passes, each with small and with large blocks, and neighbourhoods with and without a tile.
+/// Workgroups that are tried for passes, as [`pass_shapes_to_try`] says.
 const PASS_WORKGROUPS: [[u32; 2]; 9] =
     [[8, 8], [16, 8], [16, 16], [32, 8], [64, 4], [64, 1], [128, 1], [256, 1], [32, 32]];
 
@@ -231,6 +231,18 @@ impl std::fmt::Display for TuneReport {
     }
 }
 
+/// Every workgroup with one to eight small blocks for each invocation and with a large one; neighbourhoods with a tile, too,
+/// for one block of either kind.
+fn pass_shapes_to_try(kind: &str) -> impl Iterator<Item = PassShape> {
+    let blocks = [(false, 1), (false, 2), (false, 4), (false, 8), (true, 1)];
+    let tiles: &[bool] = if kind == "area" { &[false, true] } else { &[false] };
+    PASS_WORKGROUPS.into_iter().flat_map(move |workgroup| {
+        let shape = move |tile, (large_blocks, items)| PassShape { workgroup, large_blocks, tile, items };
+        let shapes = tiles.iter().flat_map(move |&tile| blocks.map(|block| shape(tile, block)));
+        shapes.filter(|shape| !shape.tile || shape.items == 1)
+    })
+}
+
 fn over_the_limit(name: &str, limit: u64) -> String {
     format!("over the limit: {name} {limit}")
 }
@@ -321,22 +333,18 @@ impl Context {
         let planned = compile(default)?;
         let report = planned.report();
         let bytes = (report.bytes_read + report.bytes_written) as f64;
-        let tiles: &[bool] = if kind == "area" { &[false, true] } else { &[false] };
         let mut shapes = Vec::new();
-        for (&workgroup, &tile) in PASS_WORKGROUPS.iter().flat_map(|size| tiles.iter().map(move |tile| (size, tile))) {
-            for large_blocks in [false, true] {
-                let shape = PassShape { workgroup, large_blocks, tile };
-                let dispatches = planned.dispatches(Some(PassShapes::both(shape)))?;
-                let memory = dispatches.iter().map(|dispatch| dispatch.workgroup_memory).max().unwrap_or(0);
-                let over = match shape.over(&limits) {
-                    None if tile && memory == 0 => {
-                        Some(over_the_limit("bytes of workgroup memory", u64::from(limits.workgroup_memory)))
-                    }
-                    over => over.map(|(name, _, allowed)| over_the_limit(name, allowed)),
-                };
-                let [x, y] = dispatches.first().map_or([0, 0], |dispatch| dispatch.groups.map(u64::from));
-                shapes.push((shape, x * y, over));
-            }
+        for shape in pass_shapes_to_try(kind) {
+            let dispatches = planned.dispatches(Some(PassShapes::both(shape)))?;
+            let memory = dispatches.iter().map(|dispatch| dispatch.workgroup_memory).max().unwrap_or(0);
+            let over = match shape.over(&limits) {
+                None if shape.tile && memory == 0 => {
+                    Some(over_the_limit("bytes of workgroup memory", u64::from(limits.workgroup_memory)))
+                }
+                over => over.map(|(name, _, allowed)| over_the_limit(name, allowed)),
+            };
+            let [x, y] = dispatches.first().map_or([0, 0], |dispatch| dispatch.groups.map(u64::from));
+            shapes.push((shape, x * y, over));
         }
         let known: RefCell<Vec<(PassShape, Program)>> = RefCell::new(Vec::new());
         let run = |shape: PassShape| -> Result<f64> {

@@ -269,12 +269,29 @@ pub struct PassShape {
     /// that. Passes that read single pixels have nothing to take.
     #[serde(default)]
     pub tile: bool,
+    /// Blocks that an invocation makes one after the other, those of a workgroup below each other: from 1 to
+    /// [`MOST_ITEMS`](Self::MOST_ITEMS).
+    #[serde(default = "one")]
+    pub items: u32,
+}
+
+/// What a file says that does not name the items.
+fn one() -> u32 {
+    1
 }
 
 impl PassShape {
     /// 128 invocations are what the weakest devices allow; rows are read in order. Tiles were never faster where they were
     /// measured: neighbouring outputs share their reads in registers.
-    pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false, tile: false };
+    pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false, tile: false, items: 1 };
+
+    /// More would leave the cores of a small device idle.
+    pub const MOST_ITEMS: u32 = 64;
+
+    /// Blocks that a workgroup makes along x and y.
+    pub(crate) fn cover(self) -> [u32; 2] {
+        [self.workgroup[0], self.workgroup[1] * self.items]
+    }
 
     /// The limit that it is over, as [`Limits::exceeded_by`] tells it.
     pub fn over(self, limits: &Limits) -> Option<(&'static str, u64, u64)> {
@@ -283,13 +300,14 @@ impl PassShape {
     }
 }
 
-/// As in "16x8, small blocks, tile".
+/// As in "16x8, 2 small blocks, tile".
 impl std::fmt::Display for PassShape {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [x, y] = self.workgroup;
         let blocks = if self.large_blocks { "large" } else { "small" };
         let tile = if self.tile { ", tile" } else { "" };
-        formatter.pad(&format!("{x}x{y}, {blocks} blocks{tile}"))
+        let count = if self.items == 1 { String::new() } else { format!("{} ", self.items) };
+        formatter.pad(&format!("{x}x{y}, {count}{blocks} blocks{tile}"))
     }
 }
 
@@ -311,16 +329,21 @@ impl PassShapes {
     /// Whether a device can have them.
     ///
     /// # Errors
-    /// [`Error::BadParameter`] for a workgroup of none, [`Error::KernelLimit`] for one over a limit.
+    /// [`Error::BadParameter`] for a workgroup of none and for items out of range, [`Error::KernelLimit`] for a workgroup
+    /// over a limit.
     pub fn check(&self, limits: &Limits) -> Result<()> {
         for (kind, shape) in [("point", self.point), ("area", self.area)] {
+            let refuse = |parameter: &str, expected: String, found: String| {
+                let (operator, parameter) = (format!("{kind} passes"), parameter.to_string());
+                Err(Error::BadParameter { operator, parameter, expected, found })
+            };
             if shape.workgroup.contains(&0) {
-                return Err(Error::BadParameter {
-                    operator: format!("{kind} passes"),
-                    parameter: "workgroup".to_string(),
-                    expected: "one invocation or more along each side".to_string(),
-                    found: shape.to_string(),
-                });
+                let expected = "one invocation or more along each side".to_string();
+                return refuse("workgroup", expected, shape.to_string());
+            }
+            if !(1..=PassShape::MOST_ITEMS).contains(&shape.items) {
+                let expected = format!("1 to {} for each invocation", PassShape::MOST_ITEMS);
+                return refuse("items", expected, shape.items.to_string());
             }
             if let Some((limit, found, allowed)) = shape.over(limits) {
                 let (kernel, fits) = (format!("{kind} passes"), format!("{} would fit", PassShape::DEFAULT));

@@ -348,8 +348,8 @@ fn check_case(case: &Case, gpu: Option<&Context>, seed: u64, all: bool) -> Resul
     let cpu = Context::cpu();
     let unfused = Options { fuse: false, ..FULL };
     // Every other graph goes through tiles there.
-    let tile = PassShapes::both(PassShape { tile: true, ..PassShape::DEFAULT });
-    let pass_shapes = (seed % 2 == 1).then_some(tile);
+    let shape = PassShape { tile: true, items: 1 + (seed % 4 / 2) as u32, ..PassShape::DEFAULT };
+    let pass_shapes = (seed % 2 == 1).then_some(PassShapes::both(shape));
     let [gpu_unfused, half] =
         [unfused, Options { precision: Precision::Half, ..FULL }].map(|options| Options { pass_shapes, ..options });
     let run = |what: &str, context: &Context, options: &Options| {

@@ -11,12 +11,13 @@ use cyanotype::plan::recording::{Command as Recorded, Dispatch, PassShape, PassS
 use cyanotype::{CustomOperator, Description, Graph, GraphData, Limits, Options, PixelFormat, ops, shader};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The dispatches of a graph: with the blocks that GPUs are given, with large ones, then with tiles.
+/// The dispatches of a graph: with the blocks that GPUs are given, with large ones, then with several of them and tiles.
 fn dispatches(graph: &GraphData, inputs: &[(&str, Description)], options: &Options) -> Vec<Dispatch> {
     let lowered = lower(graph, inputs).expect("the graph is right");
     let simplified = if options.fuse { simplify(&lowered, None) } else { without_dead(&lowered) };
     let commands = [(false, false), (true, false), (true, true)].map(|(large_blocks, tile)| {
-        let pass_shapes = PassShapes::both(PassShape { large_blocks, tile, ..PassShape::DEFAULT });
+        let pass_shapes =
+            PassShapes::both(PassShape { large_blocks, tile, items: 1 + u32::from(tile), ..PassShape::DEFAULT });
         let source_textures = large_blocks && !tile;
         let limits = Limits { source_textures, pass_shapes, workgroup_memory: 32 << 10, ..Limits::UNLIMITED };
         let plan = plan(&simplified.graph, options, &limits, Vec::new()).expect("no limits");

@@ -43,8 +43,9 @@ fn every_shape_gives_the_same_pixels() {
         // Blocks of another size are other arithmetic, within what other tests allow between devices.
         for large_blocks in [false, true] {
             for tile in [false, true] {
-                let default = shaped(PassShape { large_blocks, tile, ..PassShape::DEFAULT });
-                let right = render(&gpu, &graph, &inputs, &default).expect("it runs").image("out").expect("a picture");
+                let default = PassShape { large_blocks, tile, ..PassShape::DEFAULT };
+                let right =
+                    render(&gpu, &graph, &inputs, &shaped(default)).expect("it runs").image("out").expect("a picture");
                 if tile && !large_blocks {
                     // Strips read from a tile are the same arithmetic.
                     let plain = shaped(PassShape::DEFAULT);
@@ -52,10 +53,14 @@ fn every_shape_gives_the_same_pixels() {
                         render(&gpu, &graph, &inputs, &plain).expect("it runs").image("out").expect("a picture");
                     assert_eq!(right.tight_bytes(), plain.tight_bytes(), "{graph:?}");
                 }
-                let shapes = WORKGROUPS.map(|workgroup| PassShape { workgroup, large_blocks, tile });
+                let sizes = WORKGROUPS.map(|workgroup| PassShape { workgroup, ..default });
+                let several = [2, 3, 4, 8].map(|items| PassShape { items, workgroup: [8, 2 * items], ..default });
                 let (legal, over): (Vec<_>, Vec<_>) =
-                    shapes.into_iter().partition(|shape| shape.over(&limits).is_none());
-                for shape in legal.into_iter().step_by(if tile { 3 } else { every }) {
+                    sizes.into_iter().chain(several).partition(|shape| shape.over(&limits).is_none());
+                let every = if tile { 3 } else { every };
+                // One with several blocks in any case.
+                let thinned = legal.iter().enumerate().filter(|(index, shape)| index % every == 0 || shape.items == 4);
+                for (_, &shape) in thinned {
                     let result = render(&gpu, &graph, &inputs, &shaped(shape)).expect("it runs");
                     let found = result.image("out").expect("a picture");
                     assert_eq!(found.tight_bytes(), right.tight_bytes(), "{shape}: {graph:?}");
@@ -95,11 +100,12 @@ fn tiles_keep_within_workgroup_memory() {
 }
 
 #[test]
-fn a_workgroup_of_none_is_refused() {
+fn shapes_of_nothing_or_too_much_are_refused() {
     let (graph, inputs) = cases().next().expect("there are some");
-    for workgroup in [[0, 8], [8, 0]] {
-        let error = render(&Context::cpu(), &graph, &inputs, &shaped(PassShape { workgroup, ..PassShape::DEFAULT }))
-            .expect_err("it is none");
+    let sizes = [[0, 8], [8, 0]].map(|workgroup| PassShape { workgroup, ..PassShape::DEFAULT });
+    let counts = [0, 65, u32::MAX].map(|items| PassShape { items, ..PassShape::DEFAULT });
+    for shape in sizes.into_iter().chain(counts) {
+        let error = render(&Context::cpu(), &graph, &inputs, &shaped(shape)).expect_err("it makes no sense");
         assert!(matches!(error, Error::BadParameter { .. }), "{error}");
     }
 }
@@ -113,7 +119,8 @@ fn parameters_change_under_any_shape() {
     let image = picture(&mut Random(seed()), Description::new(67, 41, PixelFormat::Rgb8));
     let inputs = [("in", image.description())];
     for large_blocks in [false, true] {
-        let options = shaped(PassShape { workgroup: [8, 8], large_blocks, tile: large_blocks });
+        let shape = PassShape { workgroup: [8, 8], large_blocks, tile: large_blocks, items: 2 };
+        let options = shaped(shape);
         let program = gpu.compile_with(&graph, &inputs, &options).expect("it compiles");
         program.set("gaussian-blur.sigma", 5.9).expect("in range");
         let found = program.run(&[("in", &image)]).expect("it runs").image("out").expect("a picture");

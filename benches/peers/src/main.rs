@@ -6,7 +6,7 @@
 
 mod filtrate_side;
 
-use cyanotype::{Context, ContextOptions, Description, Graph, Image, Options, PixelFormat, Program, Result};
+use cyanotype::{Context, ContextOptions, Description, Graph, Image, Options, PixelFormat, Profile, Program, Result};
 use std::time::Instant;
 
 const WIDTH: u32 = 4000;
@@ -165,7 +165,7 @@ fn device(photo: &Image) -> Result<()> {
     let fused = compile(&context, "chain", &Options::default())?;
     let unfused = compile(&context, "chain", &Options { fuse: false, ..Options::default() })?;
     let passes = |program: &Program| -> f64 {
-        let options = cyanotype::FrameOptions { profile: true, ..cyanotype::FrameOptions::default() };
+        let options = cyanotype::FrameOptions { profile: Profile::Running, ..cyanotype::FrameOptions::default() };
         let results = program.run_with(&[("in", photo)], options).expect("the program runs");
         between_transfers(results.timings().expect("they were asked for"))
     };
@@ -246,11 +246,15 @@ fn copy_kernel() -> Result<impl Fn(&Image) -> f64> {
             group_cost: 128.0,
             uniforms: vec![0, 0, WIDTH, HEIGHT],
             table: None,
+            workgroup_memory: 0,
         })],
     })?;
     Ok(move |photo: &Image| {
-        let input =
-            FrameInput { sources: vec![FrameSource::Image(photo.clone())], profile: true, ..FrameInput::default() };
+        let input = FrameInput {
+            sources: vec![FrameSource::Image(photo.clone())],
+            profile: Profile::Running,
+            ..FrameInput::default()
+        };
         let ticket = device.submit(&loaded, input, WhenFull::Wait).expect("the device takes it");
         let output = ticket.wait().expect("the copy runs");
         between_transfers(&output.timings.expect("they were asked for"))

@@ -4,7 +4,7 @@ use super::{Block, Generator};
 use crate::error::Result;
 use crate::graph::lower::{OutputKind, Value};
 use crate::op::StepKind;
-use crate::plan::recording::{Resource, TexelFormat};
+use crate::plan::recording::{PassShape, Resource, TexelFormat};
 use crate::plan::{Storage, Target};
 use crate::shader::formats;
 use std::fmt::Write;
@@ -13,13 +13,13 @@ use std::fmt::Write;
 impl Generator<'_> {
     /// Text of the entry point. A function `finish` completes a row: it reads leaves, applies the operators on single
     /// pixels and writes; what a vertical neighbourhood made for all rows of a column is handed to it.
-    pub(super) fn main(&mut self, block: Block, workgroup: [u32; 2]) -> Result<String> {
+    pub(super) fn main(&mut self, block: Block, shape: PassShape) -> Result<String> {
         let mut roots: Vec<Value> = self.pass.writes.iter().map(|write| write.value).collect();
         roots.sort();
         roots.dedup();
         let ends = self.pixel_function(&roots)?;
-        let (declarations, fill) = self.tiles(block, workgroup)?;
-        let mut text = declarations + &entry_head(block, workgroup, &fill);
+        let (declarations, fill) = self.tiles(block, shape)?;
+        let mut text = declarations + &entry_head(block, shape, &fill);
         let mut finish = String::new();
         let mut column = None;
         for end in &ends {
@@ -62,7 +62,7 @@ impl Generator<'_> {
                 ),
             };
         }
-        text.push('}');
+        text += if shape.items == 1 { "}" } else { "    }\n}" };
         Ok(text)
     }
 
@@ -205,15 +205,23 @@ impl Generator<'_> {
     }
 }
 
-/// The head of an entry point whose invocations each make a block, after what they `fill` together.
-fn entry_head(block: Block, [columns, rows]: [u32; 2], fill: &str) -> String {
-    let [width, height] = block.size();
+/// The head of an entry point whose invocations each make a block, or in a loop that is left open several, after what they
+/// `fill` together.
+fn entry_head(block: Block, shape: PassShape, fill: &str) -> String {
+    let ([width, height], [columns, rows]) = (block.size(), shape.workgroup);
     let index = if fill.is_empty() { "" } else { ", @builtin(local_invocation_index) index: u32" };
+    let place = match shape.items {
+        1 => format!("    let place = (group.xy + uniforms.first) * vec2u({columns}u, {rows}u) + local.xy;\n"),
+        items => format!(
+            "    for (var item = 0u; item < {items}u; item++) {{\n    \
+             let place = ((group.xy + uniforms.first) * vec2u(1u, {items}u) + vec2u(0u, item)) \
+             * vec2u({columns}u, {rows}u) + local.xy;\n"
+        ),
+    };
     format!(
         "@compute @workgroup_size({columns}, {rows})\n\
-         fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u{index}) {{\n{fill}    \
-         let invocation = (group.xy + uniforms.first) * vec2u({columns}u, {rows}u) + local.xy;\n    \
-         let x = i32(invocation.x * {width}u);\n    let y = i32(invocation.y * {height}u);\n    \
+         fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u{index}) {{\n{fill}{place}    \
+         let x = i32(place.x * {width}u);\n    let y = i32(place.y * {height}u);\n    \
          if x >= i32(uniforms.extent.x) || y >= i32(uniforms.extent.y) {{\n        return;\n    }}\n"
     )
 }

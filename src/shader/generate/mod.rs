@@ -44,15 +44,15 @@ pub(super) fn dispatch(
     let gathers = generator.gathers();
     let shape = if gathers.is_empty() { limits.pass_shapes.point } else { limits.pass_shapes.area };
     let block = generator.tile(&gathers, shape, limits).unwrap_or_else(|| generator.block(&gathers, shape));
-    let body = generator.main(block, shape.workgroup)?;
-    let groups = groups(pass, shape.workgroup, block.size());
-    let cost = generator.cost(shape.workgroup, block.size());
+    let body = generator.main(block, shape)?;
+    let groups = groups(pass, shape.cover(), block.size());
+    let cost = generator.cost(shape.cover(), block.size());
     generator.finish(&body, groups, cost)
 }
 
-/// Workgroups of this size that cover a pass when each invocation makes a block of `width` by `height` pixels.
-pub(super) fn groups(pass: &Pass, workgroup: [u32; 2], [width, height]: [u32; 2]) -> [u32; 2] {
-    [pass.extent.width.div_ceil(width * workgroup[0]), pass.extent.height.div_ceil(height * workgroup[1])]
+/// Workgroups that cover a pass when each makes so many blocks of `width` by `height` pixels.
+pub(super) fn groups(pass: &Pass, blocks: [u32; 2], [width, height]: [u32; 2]) -> [u32; 2] {
+    [pass.extent.width.div_ceil(width * blocks[0]), pass.extent.height.div_ceil(height * blocks[1])]
 }
 
 /// The pixels that one invocation makes. Each is also the name of a WGSL struct.

@@ -23,13 +23,11 @@ pub(super) struct Tile {
 
 impl Tile {
     /// For a step whose pixels in a block read so many pixels before and after it, along x and y.
-    fn of([before, after]: [[u32; 2]; 2], block: Block, workgroup: [u32; 2], is_gray: bool) -> Tile {
-        let [width, height] = block.size();
+    fn of([before, after]: [[u32; 2]; 2], block: Block, shape: PassShape, is_gray: bool) -> Tile {
+        let ([width, height], [columns, rows]) = (block.size(), shape.cover());
         let before = [before[0].next_multiple_of(STRIP), before[1]];
-        let size = [
-            before[0] + width * workgroup[0] + after[0].next_multiple_of(STRIP),
-            before[1] + height * workgroup[1] + after[1],
-        ];
+        let size =
+            [before[0] + width * columns + after[0].next_multiple_of(STRIP), before[1] + height * rows + after[1]];
         Tile { before, size, is_gray }
     }
 
@@ -71,7 +69,7 @@ impl Generator<'_> {
             let is_constant = matches!(node.step.edge(), Some(Edge::Constant(_)));
             let input = node.inputs.first()?;
             let is_gray = self.known(*input) == Some("gray_opaque") && !is_constant;
-            Some((*value, Tile::of(reach(&node.step, block)?, block, shape.workgroup, is_gray)))
+            Some((*value, Tile::of(reach(&node.step, block)?, block, shape, is_gray)))
         };
         let tiles: BTreeMap<Value, Tile> = gathers.iter().filter_map(tile).collect();
         let bytes: u64 = tiles.values().map(Tile::bytes).sum();
@@ -94,20 +92,20 @@ impl Generator<'_> {
     }
 
     /// The tiles' declarations, and statements that fill them; nothing where there are none.
-    pub(super) fn tiles(&mut self, block: Block, workgroup: [u32; 2]) -> Result<(String, String)> {
+    pub(super) fn tiles(&mut self, block: Block, shape: PassShape) -> Result<(String, String)> {
         let (mut declarations, mut fill) = (String::new(), String::new());
         if self.tiles.is_empty() {
             return Ok((declarations, fill));
         }
-        let [width, height] = block.size();
-        let invocations = workgroup[0] * workgroup[1];
+        let ([width, height], [columns, rows]) = (block.size(), shape.cover());
+        let invocations = shape.workgroup[0] * shape.workgroup[1];
         declarations += "// The first pixel of the workgroup.\nvar<private> corner: vec2i;\n";
         // Writing to a String cannot fail.
         let _ = writeln!(
             fill,
             "    corner = vec2i((group.xy + uniforms.first) * vec2u({}u, {}u));",
-            width * workgroup[0],
-            height * workgroup[1]
+            width * columns,
+            height * rows
         );
         for (value, tile) in std::mem::take(&mut self.tiles) {
             self.edge_strip(value)?;
