@@ -33,6 +33,36 @@ fn message(result: cyanotype::Result<()>) -> String {
     result.expect_err("it is wrong").to_string()
 }
 
+/// There is no barrier to forget between dispatches: each sees all that those before it wrote, in one submit or in several,
+/// and readback sees the last.
+#[test]
+fn dispatches_need_no_barriers() {
+    on_gpu(|context| {
+        let kernel = context.kernel(
+            "@group(0) @binding(0) var<storage, read> old: array<u32>;
+             @group(0) @binding(1) var<storage, read_write> fresh: array<u32>;
+             @compute @workgroup_size(64) fn turn(@builtin(global_invocation_id) id: vec3u) {
+                 let length = arrayLength(&fresh);
+                 if id.x < length {
+                     // From far away, which another workgroup wrote.
+                     fresh[id.x] = old[(id.x * 7919u + 1u) % length] + id.x;
+                 }
+             }",
+        )?;
+        let length = 10_007;
+        let mut numbers: Vec<u32> = (0..length).collect();
+        let mut buffers = [context.buffer(&numbers)?, context.zeros::<u32>(numbers.len())?];
+        for _ in 0..40 {
+            let call = kernel.call().with("old", &buffers[0]).with("fresh", &buffers[1]);
+            call.dispatch(numbers.len())?;
+            buffers.swap(0, 1);
+            numbers = (0..length).map(|i| numbers[((i * 7919 + 1) % length) as usize].wrapping_add(i)).collect();
+        }
+        assert_eq!(buffers[0].read().wait()?, numbers);
+        Ok(())
+    });
+}
+
 #[test]
 fn sizes_that_are_no_multiples_of_the_workgroup() {
     let mut random = Random(seed());
