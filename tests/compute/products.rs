@@ -121,6 +121,24 @@ fn convolutions_and_filters() {
     });
 }
 
+/// Directly, and by transforms of pieces: a million samples are many pieces.
+#[test]
+fn long_signals_are_filtered_in_pieces() {
+    let mut random = Random(seed());
+    let (length, taps) = (1_000_003, [5, 700]);
+    let signal = uniform(&mut random, length);
+    let filters = taps.map(|taps| uniform(&mut random, taps));
+    let expected = filters.each_ref().map(|filter| convolution(&signal, filter));
+    on_each(|context| {
+        let buffer = context.buffer(&signal)?;
+        for (filter, expected) in filters.iter().zip(&expected) {
+            let taps = filter.len();
+            close(&buffer.fir(filter)?.read().wait()?, &expected[..length], 4 * taps, &format!("{taps} taps"));
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn convolution_over_two_dimensions() {
     let mut random = Random(seed());
