@@ -546,11 +546,14 @@ impl Program {
 
     /// Whether a compute buffer can hold what this input or output is.
     fn check_buffer(&self, name: &str, buffer: &Buffer<u32>, length: usize) -> Result<()> {
-        if buffer.len() == length && buffer.is_whole() && buffer.context().is_same(&self.context) {
-            return Ok(());
-        }
+        let but = match () {
+            () if buffer.len() != length => "",
+            () if !buffer.context().is_same(&self.context) => ", of another context",
+            () if !buffer.is_whole() => ", a view of a larger one",
+            () => return Ok(()),
+        };
         let expected = format!("a whole buffer of {length} words of the same context");
-        Err(Error::Mismatch { input: name.to_string(), expected, found: format!("{buffer:?}") })
+        Err(Error::Mismatch { input: name.to_string(), expected, found: format!("{buffer:?}{but}") })
     }
 
     /// Words that an output takes in a compute buffer.

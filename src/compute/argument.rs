@@ -2,7 +2,7 @@
 
 use super::buffer::{ALIGNMENT, Buffer, Store, bad};
 use super::command::BindingKind;
-use super::element::{Element, Layout};
+use super::element::{Element, Field, Layout};
 use super::reflect::Binding;
 use crate::error::{Error, Result};
 
@@ -13,7 +13,7 @@ pub struct Argument(pub(super) Given);
 #[derive(Clone, Debug)]
 pub(super) enum Given {
     Buffer { bytes: Buffer<u8>, wgsl: &'static str, size: usize, rust: &'static str },
-    Uniform { bytes: Vec<u8>, fields: Option<&'static [(&'static str, usize, usize)]>, rust: &'static str },
+    Uniform { bytes: Vec<u8>, fields: Option<&'static [Field]>, rust: &'static str },
     Wrong(Error),
 }
 
@@ -85,11 +85,18 @@ pub(super) fn compare(label: &str, binding: &Binding, argument: &Argument) -> Re
             Ok(())
         }
         (Given::Uniform { bytes, fields, rust }, BindingKind::Uniform) => {
-            if let Some(fields) = fields {
-                let found: Vec<String> = member_differences(binding, fields);
-                if !found.is_empty() {
-                    return differs(format!("{rust}: {}", found.join("; ")));
-                }
+            let found = match fields {
+                Some(fields) => member_differences(binding, fields),
+                // A value may stand for a block whose members are all of its kind.
+                None => match binding.members.iter().any(|(_, kind, ..)| other_scalar(kind, rust))
+                    || other_scalar(wgsl, rust)
+                {
+                    true => return differs(format!("the value of {rust}")),
+                    false => Vec::new(),
+                },
+            };
+            if !found.is_empty() {
+                return differs(format!("{rust}: {}", found.join("; ")));
             }
             // A block may be longer in WGSL by padding at its end only.
             let needed = binding.size as usize;
@@ -103,27 +110,37 @@ pub(super) fn compare(label: &str, binding: &Binding, argument: &Argument) -> Re
     }
 }
 
-fn member_differences(binding: &Binding, fields: &[(&str, usize, usize)]) -> Vec<String> {
+fn member_differences(binding: &Binding, fields: &[Field]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, kind, offset, size) in &binding.members {
-        match fields.iter().find(|(field, _, _)| field == name) {
+        match fields.iter().find(|field| field.name == name) {
             None => found.push(format!("no field '{name}' ({kind})")),
-            Some((_, at, _)) if *at != *offset as usize => {
-                found.push(format!("'{name}' ({kind}) is at byte {at} and must be at {offset}"));
+            Some(field) if field.offset != *offset as usize => {
+                found.push(format!("'{name}' ({kind}) is at byte {} and must be at {offset}", field.offset));
             }
-            Some((_, _, length)) if *length != *size as usize => {
-                found.push(format!("'{name}' has {length} bytes and {kind} has {size}"));
+            Some(field) if field.size != *size as usize => {
+                found.push(format!("'{name}' has {} bytes and {kind} has {size}", field.size));
+            }
+            Some(field) if other_scalar(kind, field.rust) => {
+                found.push(format!("'{name}' is {} and must be {kind}", field.rust));
             }
             Some(_) => {}
         }
     }
-    for (field, _, _) in fields {
+    for Field { name: field, .. } in fields {
         // Padding is nobody's business.
         if !field.starts_with('_') && !binding.members.iter().any(|(name, ..)| name == field) {
             found.push(format!("the kernel has no member '{field}'"));
         }
     }
     found
+}
+
+/// Whether a WGSL type and a Rust type name different scalars. Types that name none, structs and those of other crates,
+/// are compared by their size alone.
+fn other_scalar(wgsl: &str, rust: &str) -> bool {
+    let scalar = |text: &str| ["f32", "u32", "i32"].into_iter().find(|scalar| text.contains(scalar));
+    scalar(wgsl).zip(scalar(rust)).is_some_and(|(wgsl, rust)| wgsl != rust)
 }
 
 /// A call of a kernel on the CPU: what its code is given.

@@ -94,7 +94,14 @@ impl Context {
 }
 
 impl<T: Element> Buffer<T> {
+    /// Fails to compile for elements that memory cannot hold: of words of eight bytes on the host.
+    const FITS: () = {
+        assert!(size_of::<T>() > 0, "an element of a buffer has at least a byte");
+        assert!(align_of::<T>() <= align_of::<u64>(), "an element of a buffer is aligned to eight bytes at most");
+    };
+
     pub(super) fn make(context: &Context, length: usize, content: Content) -> Result<Self> {
+        let () = Self::FITS;
         let bytes = bytes_of::<T>(length)?;
         let store = match Queue::of(context) {
             Some(queue) => {
@@ -176,6 +183,7 @@ impl<T: Element> Buffer<T> {
     /// # Errors
     /// [`Error::BadInput`] if they are no whole number of those.
     pub fn cast<U: Element>(&self) -> Result<Buffer<U>> {
+        let () = Buffer::<U>::FITS;
         let (start, bytes) = (self.first * size_of::<T>(), self.length * size_of::<T>());
         if start % size_of::<U>() != 0 || bytes % size_of::<U>() != 0 {
             return Err(bad("cast", format!("{bytes} bytes from byte {start} on are no whole {}", U::WGSL)));
@@ -224,9 +232,9 @@ impl<T: Element> Buffer<T> {
             Store::Device(queue, allocation) => {
                 let (offset, length) = (self.offset(), self.byte_length());
                 let mut bytes: Vec<u8> = bytemuck::cast_slice(data).to_vec();
-                // Behind the end of the allocation's elements there is only padding.
-                let to_end = offset + length.next_multiple_of(4) >= allocation.size;
-                if offset % 4 != 0 || (length % 4 != 0 && !(to_end || self.first == 0)) {
+                // The device writes whole words. Behind the last element of the memory there is only padding.
+                let to_end = offset + length == allocation.used;
+                if offset % 4 != 0 || (length % 4 != 0 && !to_end) {
                     return Err(bad("write", format!("bytes {offset}..{} are no whole words", offset + length)));
                 }
                 bytes.resize(bytes.len().next_multiple_of(4), 0);
@@ -274,9 +282,11 @@ impl<T: Element> Buffer<T> {
             }
             Store::Device(..) if self.is_empty() => Ok(()),
             Store::Device(queue, allocation) => {
-                let (offset, size) = (self.offset(), self.byte_length());
+                let (offset, length) = (self.offset(), self.byte_length());
+                // As for `write`.
+                let size = if offset + length == allocation.used { length.next_multiple_of(4) } else { length };
                 if offset % 4 != 0 || size % 4 != 0 {
-                    return Err(bad("clear", format!("bytes {offset}..{} are no whole words", offset + size)));
+                    return Err(bad("clear", format!("bytes {offset}..{} are no whole words", offset + length)));
                 }
                 queue.run(vec![Step::Clear { target: allocation.id, offset, size }])
             }

@@ -49,6 +49,12 @@ pub(crate) enum Bound {
     Buffer { id: Id, offset: u64, size: u64, written: bool },
 }
 
+/// Most bytes of uniforms that a dispatch has, blocks beginning at multiples of [`UNIFORM_ALIGNMENT`].
+pub(crate) const UNIFORM_BYTES: u64 = 64 << 10;
+
+/// Where blocks of uniforms begin.
+pub(crate) const UNIFORM_ALIGNMENT: u64 = 256;
+
 /// How many workgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Groups {

@@ -5,7 +5,8 @@ use super::buffer::Buffer;
 use super::builtin::{Bind, Engine, Text, Work, count, read, write};
 use super::element::Scalar;
 use super::pending::Pending;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::shader::front::Mistake;
 
 const SCATTER: &str = include_str!("../../wgsl/compute/scatter.wgsl");
 const WORKGROUP: u32 = 64;
@@ -60,7 +61,12 @@ impl<T: Scalar> Buffer<T> {
 
     fn chosen(&self, condition: &str, partition: bool) -> Result<Chosen<T>> {
         // A number in place of the bool would be converted without a word.
-        let flags: Buffer<u32> = self.map(&format!("u32(({condition}) == true)"))?;
+        let flags: Buffer<u32> = self.map(&format!("u32((\n{condition}\n) == true)")).map_err(|error| match error {
+            Error::Shader { operator, line, column, message } => {
+                Mistake { line, column, message }.within(condition).of(&operator)
+            }
+            other => other,
+        })?;
         let length = count("compact", self.len())?;
         let Some(engine) = Engine::of(self.context()) else {
             let (elements, flags) = (self.on_host(), flags.on_host());

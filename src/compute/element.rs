@@ -23,6 +23,7 @@ element! {
 }
 
 /// Makes structs fit for buffers: `elements!(Particle, Cell)`. They must be [`Pod`], and of the size that WGSL gives them.
+/// A program with an element of no bytes, or aligned to more than eight, does not compile.
 #[macro_export]
 macro_rules! elements {
     ($($rust:ty),* $(,)?) => { $(impl $crate::compute::Element for $rust { const WGSL: &'static str = "struct"; })* };
@@ -55,8 +56,21 @@ impl Scalar for i32 {
 /// A struct whose fields can be compared, one by one, with a kernel's uniform block. Implement it with
 /// [`layout!`](crate::layout).
 pub trait Layout: Pod {
-    /// Name, offset and size of each field in bytes.
-    const FIELDS: &'static [(&'static str, usize, usize)];
+    /// All fields.
+    const FIELDS: &'static [Field];
+}
+
+/// A field of a struct in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Bytes before it.
+    pub offset: usize,
+    /// Its bytes.
+    pub size: usize,
+    /// Its type, as the source has it.
+    pub rust: &'static str,
 }
 
 /// Tells how a struct lies in memory, so that a kernel's uniform block can be checked against it field by field:
@@ -66,14 +80,19 @@ pub trait Layout: Pod {
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 /// struct Blend { amount: f32, count: u32 }
 /// cyanotype::layout!(Blend { amount: f32, count: u32 });
-/// assert_eq!(<Blend as cyanotype::compute::Layout>::FIELDS[1], ("count", 4, 4));
+/// let count = <Blend as cyanotype::compute::Layout>::FIELDS[1];
+/// assert_eq!((count.name, count.offset, count.size), ("count", 4, 4));
 /// ```
 #[macro_export]
 macro_rules! layout {
     ($rust:ty { $($field:ident : $kind:ty),* $(,)? }) => {
         impl $crate::compute::Layout for $rust {
-            const FIELDS: &'static [(&'static str, usize, usize)] =
-                &[$((stringify!($field), ::core::mem::offset_of!($rust, $field), ::core::mem::size_of::<$kind>())),*];
+            const FIELDS: &'static [$crate::compute::Field] = &[$($crate::compute::Field {
+                name: stringify!($field),
+                offset: ::core::mem::offset_of!($rust, $field),
+                size: ::core::mem::size_of::<$kind>(),
+                rust: stringify!($kind),
+            }),*];
         }
     };
 }

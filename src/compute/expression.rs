@@ -5,6 +5,7 @@ use naga::{BinaryOperator as Op, Expression as Node, Handle, Literal, MathFuncti
 
 use super::element::ScalarKind;
 use crate::error::{Error, Result};
+use crate::shader::front::{self, Mistake};
 
 /// A checked expression over the scalars `x`, `y`, `a`, `b` and the index `i`.
 #[derive(Debug)]
@@ -45,6 +46,10 @@ impl Expression {
     /// # Errors
     /// [`Error::Shader`] with a position in `text`.
     pub fn parse(text: &str, inputs: [ScalarKind; 2], output: &str) -> Result<Expression> {
+        if text.matches("/*").count() > text.matches("*/").count() {
+            let message = "a comment has no end".to_string();
+            return Err(Mistake { line: 1, column: 1, message }.of("expression"));
+        }
         let source = function(text, inputs, output);
         // A parenthesis that closes one before the text would make something else of it.
         let depth = |depth: i32, letter: char| {
@@ -52,32 +57,7 @@ impl Expression {
             (depth >= 0).then_some(depth)
         };
         let balanced = text.chars().try_fold(0, depth).is_some();
-        let fail = |line: usize, column: usize, message: String| {
-            // The text begins on the second line; what was expected after its end is missing at its end.
-            let (line, lines) = (line.saturating_sub(1).max(1), text.lines().count().max(1));
-            let end = text.lines().last().map_or(1, |last| last.chars().count() + 1);
-            let (line, column) = if line > lines { (lines, end) } else { (line, column) };
-            Error::Shader { operator: "expression".to_string(), line, column, message }
-        };
-        let module = naga::front::wgsl::parse_str(&source).map_err(|error| {
-            let place = error.location(&source);
-            let (line, column) =
-                place.map_or((1, 1), |place| (place.line_number as usize, place.line_position as usize));
-            fail(line, column, error.message().to_string())
-        })?;
-        let flags = naga::valid::ValidationFlags::all();
-        naga::valid::Validator::new(flags, naga::valid::Capabilities::empty()).validate(&module).map_err(|error| {
-            let place = error.location(&source);
-            let (line, column) =
-                place.map_or((1, 1), |place| (place.line_number as usize, place.line_position as usize));
-            let mut message = error.as_inner().to_string();
-            let mut cause = std::error::Error::source(error.as_inner());
-            while let Some(inner) = cause {
-                message = format!("{message}: {inner}");
-                cause = inner.source();
-            }
-            fail(line, column, message)
-        })?;
+        let (module, _) = front::module(&source).map_err(|mistake| mistake.within(text).of("expression"))?;
         // One function, one expression: nothing that could loop, and nothing besides.
         let single =
             module.functions.len() == 1 && module.global_variables.is_empty() && module.entry_points.is_empty();
@@ -92,14 +72,17 @@ impl Expression {
         });
         match result.filter(|_| single && straight && balanced) {
             Some(result) => Ok(Expression { module, result }),
-            None => Err(fail(1, 1, "must be one expression over x, y, a, b and i".to_string())),
+            None => {
+                let message = "must be one expression over x, y, a, b and i".to_string();
+                Err(Mistake { line: 1, column: 1, message }.of("expression"))
+            }
         }
     }
 
     /// The values for elements `first..first + x.len()`.
     ///
     /// # Errors
-    /// [`Error::NoCpuCode`] for a function of WGSL that is not computed here.
+    /// [`Error::BadInput`] for a function of WGSL that is not computed here.
     pub fn evaluate(&self, x: Column, y: Column, constants: [Column; 2], first: u32) -> Result<Column> {
         let length = x.len();
         let Some((_, function)) = self.module.functions.iter().next() else {
@@ -137,7 +120,7 @@ impl Expression {
                         math(*fun, get(arg)?, second, third)?
                     }
                     Node::As { expr, kind, convert } => cast(get(expr)?, *kind, convert.is_some())?,
-                    other => return Err(missing(&format!("{other:?}"))),
+                    _ => return Err(missing("vectors, or a function that has several results")),
                 }
             };
             if let Some(place) = done.get_mut(handle.index()) {
@@ -149,7 +132,8 @@ impl Expression {
 }
 
 fn missing(what: &str) -> Error {
-    Error::NoCpuCode { operator: format!("an expression with {what}") }
+    let message = format!("the CPU has no code for {what}; what it computes are scalars");
+    Error::BadInput { operator: "expression".to_string(), message }
 }
 
 impl Column {
@@ -343,6 +327,9 @@ fn float_of_one(fun: Math, a: &[f32]) -> Option<Vec<f32>> {
         Math::Acos => each(a, f32::acos),
         Math::Asin => each(a, f32::asin),
         Math::Atan => each(a, f32::atan),
+        Math::Asinh => each(a, f32::asinh),
+        Math::Acosh => each(a, f32::acosh),
+        Math::Atanh => each(a, f32::atanh),
         Math::Radians => each(a, f32::to_radians),
         Math::Degrees => each(a, f32::to_degrees),
         Math::Ceil => each(a, f32::ceil),
@@ -403,6 +390,10 @@ fn signed(fun: Math, a: &[i32], b: Option<&[i32]>, c: Option<&[i32]>) -> Option<
     Some(match (fun, b, c) {
         (Math::Abs, None, None) => each(a, i32::wrapping_abs),
         (Math::Sign, None, None) => each(a, i32::signum),
+        (Math::CountOneBits, None, None) => each(a, |a| a.count_ones() as i32),
+        (Math::CountLeadingZeros, None, None) => each(a, |a| a.leading_zeros() as i32),
+        (Math::CountTrailingZeros, None, None) => each(a, |a| a.trailing_zeros() as i32),
+        (Math::ReverseBits, None, None) => each(a, i32::reverse_bits),
         (Math::Min, Some(b), None) => pairs(a, b, i32::min),
         (Math::Max, Some(b), None) => pairs(a, b, i32::max),
         (Math::Clamp, Some(b), Some(c)) => triples(a, b, c, |a, low, high| a.max(low).min(high)),

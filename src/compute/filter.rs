@@ -43,6 +43,10 @@ type Size = [usize; 2];
 impl Buffer<f32> {
     /// The convolution with a `kernel`, the signal being zero outside.
     ///
+    /// A device takes kernels of 512 taps and more by Fourier transforms of pieces of the signal: errors are then relative to
+    /// the largest element of a piece, and what is not finite spreads over all of it.
+    /// [`convolve_2d`](Self::convolve_2d) of one row always goes directly.
+    ///
     /// # Errors
     /// [`Error::BadInput`](crate::Error::BadInput) for a kernel without taps.
     pub fn convolve(&self, kernel: &[f32], extent: Extent) -> Result<Buffer<f32>> {
@@ -80,7 +84,7 @@ impl Buffer<f32> {
     }
 
     /// A causal FIR filter: output `n` is the sum of `taps[k]` times input `n - k`, the input being zero before its
-    /// beginning (SciPy's `lfilter(taps, 1, x)`).
+    /// beginning (SciPy's `lfilter(taps, 1, x)`). Many taps are taken as by [`convolve`](Self::convolve).
     ///
     /// # Errors
     /// [`Error::BadInput`](crate::Error::BadInput) for no taps.

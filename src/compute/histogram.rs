@@ -9,25 +9,49 @@ const HISTOGRAM: &str = include_str!("../../wgsl/compute/histogram.wgsl");
 /// The bin is the element itself.
 const OF_INTEGER: &str = "fn bin_of(element: u32) -> u32 { return element; }\n";
 
-/// A guess by arithmetic, set right by the edges themselves, so that rounding cannot put an element into the wrong bin. NaN
-/// compares false with every edge and is told by its bits.
+/// A guess by arithmetic, and where that is wrong a search among the edges, so that rounding cannot put an element into the
+/// wrong bin. Floats are compared as the integers of [`key`], since devices may take the smallest for zero.
 const OF_FLOAT: &str = "
-@group(0) @binding(3) var<storage, read> edges: array<f32>;
+@group(0) @binding(3) var<storage, read> edges: array<u32>;
+fn key(bits: u32) -> u32 {
+    if (bits & 0x7fffffffu) == 0u {
+        return 0x80000000u;
+    }
+    return select(bits | 0x80000000u, ~bits, bits >> 31u == 1u);
+}
 fn bin_of(element: u32) -> u32 {
-    let value = bitcast<f32>(element);
+    let value = key(element);
     if (element & 0x7fffffffu) > 0x7f800000u || value < edges[0] || value > edges[BINS] {
         return BINS;
     }
-    let guess = (value - bitcast<f32>(uniforms.low)) * bitcast<f32>(uniforms.scale);
-    var bin = min(u32(max(guess, 0.0)), BINS - 1u);
-    if value < edges[bin] {
-        bin -= 1u;
-    } else if bin + 1u < BINS && value >= edges[bin + 1u] {
-        bin += 1u;
+    let guess = (bitcast<f32>(element) - bitcast<f32>(uniforms.low)) * bitcast<f32>(uniforms.scale);
+    let bin = min(u32(clamp(guess, 0.0, f32(BINS))), BINS - 1u);
+    if edges[bin] <= value && (bin == BINS - 1u || value < edges[bin + 1u]) {
+        return bin;
     }
-    return bin;
+    // The last one whose lower edge is not above the value.
+    var first = 0u;
+    var last = BINS - 1u;
+    while first < last {
+        let middle = last - (last - first) / 2u;
+        if edges[middle] <= value {
+            first = middle;
+        } else {
+            last = middle - 1u;
+        }
+    }
+    return first;
 }
 ";
+
+/// An integer for each float, in the same order; of both zeros the same. See `key` above.
+fn key(value: f32) -> u32 {
+    match value.to_bits() {
+        bits if bits << 1 == 0 => 1 << 31,
+        bits if bits >> 31 == 1 => !bits,
+        bits => bits | 1 << 31,
+    }
+}
 
 impl Engine<'_> {
     fn count_bins(
@@ -36,7 +60,7 @@ impl Engine<'_> {
         bins: u32,
         function: &str,
         scale: [f32; 2],
-        edges: Option<&Buffer<f32>>,
+        edges: Option<&Buffer<u32>>,
     ) -> Result<Buffer<u32>> {
         let counts = self.context.zeros(bins as usize)?;
         let length = count("histogram", elements.len())?;
@@ -103,6 +127,7 @@ impl Buffer<f32> {
             return self.with_host_data(on_cpu(&self.on_host(), &edges));
         };
         let scale = (f64::from(bins) / (f64::from(high) - f64::from(low))) as f32;
+        let edges: Vec<u32> = edges.into_iter().map(key).collect();
         let edges = self.context().buffer(&edges)?;
         engine.count_bins(&self.cast()?, bins, OF_FLOAT, [low, scale], Some(&edges))
     }

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::{Error, Result, nearest};
 
 const INDIRECT: &str = include_str!("../../wgsl/compute/indirect.wgsl");
+const INDIRECT_WITHIN: &str = include_str!("../../wgsl/compute/indirect_within.wgsl");
 
 /// CPU code of a kernel: reads its arguments and sets those that it writes.
 type CpuCode = dyn Fn(&mut CpuCall) -> Result<()> + Send + Sync;
@@ -145,7 +146,8 @@ pub enum Grid {
     Workgroups([u32; 3]),
     /// At least as many invocations along x as the first number in the buffer says, which a kernel may have counted.
     Counted(Buffer<u32>),
-    /// As many workgroups along x, y and z as the first three numbers in the buffer say.
+    /// As many workgroups along x, y and z as the first three numbers in the buffer say; none where one is over the
+    /// device's limit.
     Indirect(Buffer<u32>),
 }
 
@@ -266,11 +268,11 @@ impl Call<'_> {
             Grid::Workgroups(groups) => Groups::Fixed(self.within(groups.map(u64::from), limit)?),
             Grid::Counted(count) => {
                 handle = Some(self.kernel.folded(queue)?);
-                counted = counted_groups(&count, x as u32, limit)?;
+                counted = groups_of("count workgroups", INDIRECT, vec![x as u32, limit], &count)?;
                 indirect(&counted)?
             }
             Grid::Indirect(groups) => {
-                counted = groups.aligned()?;
+                counted = groups_of("check workgroups", INDIRECT_WITHIN, vec![limit], &groups)?;
                 indirect(&counted)?
             }
         };
@@ -415,11 +417,12 @@ fn indirect(groups: &Buffer<u32>) -> Result<Groups> {
     }
 }
 
-/// The grid of workgroups for a number of invocations that the device knows.
-fn counted_groups(count: &Buffer<u32>, workgroup: u32, limit: u32) -> Result<Buffer<u32>> {
-    let Some(engine) = Engine::of(count.context()) else { return Err(bad("dispatch", "no device")) };
+/// A grid of workgroups made by a kernel from numbers that only the device knows. It has memory of its own, so that the work
+/// may write the numbers.
+fn groups_of(label: &str, text: &str, uniforms: Vec<u32>, numbers: &Buffer<u32>) -> Result<Buffer<u32>> {
+    let Some(engine) = Engine::of(numbers.context()) else { return Err(bad("dispatch", "no device")) };
     let groups = engine.output(3)?;
-    let binds = vec![Bind::Uniform(vec![workgroup, limit]), read(&count.aligned()?), write(&groups)];
-    engine.run("count workgroups", Text::new().with(INDIRECT), binds, [1, 1, 1], Work::moving(16))?;
+    let binds = vec![Bind::Uniform(uniforms), read(&numbers.aligned()?), write(&groups)];
+    engine.run(label, Text::new().with(text), binds, [1, 1, 1], Work::moving(16))?;
     Ok(groups)
 }

@@ -13,7 +13,9 @@ const BLOCK: usize = 1024;
 
 impl<T: Scalar> Buffer<T> {
     /// A new buffer of `expression`, in WGSL, for each element `x`; `i` is its index. The value is converted to `U`.
-    /// Signed `%` of negative numbers is wrong on OpenGL; do without.
+    /// What WGSL leaves to devices differs between them and the CPU: division of floats by zero and what is not finite,
+    /// conversions of floats to integers that cannot hold them; OpenGL also has its own way with integers divided by zero
+    /// and with `%` of negative ones.
     ///
     /// ```
     /// # fn main() -> cyanotype::Result<()> {
@@ -27,7 +29,7 @@ impl<T: Scalar> Buffer<T> {
     ///
     /// # Errors
     /// [`Error::Shader`](crate::Error::Shader) if the expression is wrong, with the place;
-    /// [`Error::NoCpuCode`](crate::Error::NoCpuCode) on the CPU for a function that is not computed there.
+    /// [`Error::BadInput`](crate::Error::BadInput) on the CPU for a function that is not computed there.
     pub fn map<U: Scalar>(&self, expression: &str) -> Result<Buffer<U>> {
         self.map_with(expression, [T::default(); 2])
     }

@@ -62,7 +62,7 @@ pub use buffer::Buffer;
 pub(crate) use builtin::State;
 pub use compact::Chosen;
 pub use devices::Lack;
-pub use element::{Element, Layout, Scalar, ScalarKind};
+pub use element::{Element, Field, Layout, Scalar, ScalarKind};
 pub use filter::Extent;
 pub use kernel::{Call, Grid, Kernel, KernelOptions};
 pub use matrix::{Matrix, Number, Product};

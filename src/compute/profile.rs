@@ -6,16 +6,18 @@ use std::fmt;
 
 use super::builtin::Engine;
 use super::pending::Pending;
-use super::queue::Queue;
+use super::queue::{Queue, TraceHandle};
 use crate::context::Context;
 use crate::error::Result;
 use crate::timings::Timings;
 
-/// Times every dispatch of its context until it is finished.
+/// Times every dispatch of its context until it is finished or dropped. Several may be on at once.
 #[must_use = "a trace ends with finish()"]
 pub struct Tracing {
     context: Context,
     bandwidth: Option<f64>,
+    /// `None` on the CPU.
+    handle: Option<TraceHandle>,
 }
 
 /// One dispatch, timed.
@@ -63,10 +65,8 @@ impl Context {
     /// [`Error::DeviceLost`](crate::Error::DeviceLost).
     pub fn trace(&self) -> Result<Tracing> {
         let bandwidth = *self.compute_state().bandwidth.lock();
-        if let Some(queue) = Queue::of(self) {
-            queue.trace()?;
-        }
-        Ok(Tracing { context: self.clone(), bandwidth })
+        let handle = Queue::of(self).map(|queue| queue.trace()).transpose()?;
+        Ok(Tracing { context: self.clone(), bandwidth, handle })
     }
 
     /// Gigabytes a second that the device copies from one large buffer to another, counted as read and as written. Measured
@@ -99,9 +99,9 @@ impl Tracing {
     /// Ends the trace.
     pub fn finish(self) -> Pending<Trace> {
         let (device, copy_bandwidth) = (self.context.description(), self.bandwidth);
-        let steps = match Queue::of(&self.context) {
+        let steps = match &self.handle {
             None => Pending::ready(Ok(Vec::new())),
-            Some(queue) => queue.traced(),
+            Some(handle) => handle.finish(),
         };
         steps.map(move |steps| {
             let events = steps

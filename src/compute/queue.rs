@@ -20,12 +20,20 @@ pub(crate) struct Allocation {
     device: Device,
     pub id: Id,
     pub size: u64,
+    /// Bytes that hold elements; what is behind them is padding.
+    pub used: u64,
 }
 
 /// A compiled kernel.
 pub(crate) struct KernelHandle {
     device: Device,
     pub id: Id,
+}
+
+/// A trace that is on.
+pub(crate) struct TraceHandle {
+    device: Device,
+    id: Id,
 }
 
 impl Queue {
@@ -37,12 +45,12 @@ impl Queue {
         }
     }
 
-    /// Memory of at least `size` bytes: whole vectors of four words, and never nothing.
+    /// Memory for `used` bytes: whole vectors of four words, and never nothing.
     ///
     /// # Errors
     /// [`Error::Limit`] where it is more than the device can bind. Running out of memory shows when it is read.
-    pub fn allocate(&self, size: u64, content: Content) -> Result<Arc<Allocation>> {
-        let size = size.max(1).next_multiple_of(16);
+    pub fn allocate(&self, used: u64, content: Content) -> Result<Arc<Allocation>> {
+        let size = used.max(1).next_multiple_of(16);
         let limits = self.0.limits();
         for (what, limit) in
             [("a buffer", limits.buffer_size), ("a buffer bound to a kernel", limits.storage_binding_size)]
@@ -53,7 +61,7 @@ impl Queue {
         }
         let id = self.0.new_id();
         self.0.compute(ComputeCommand::MakeBuffer { id, size, content })?;
-        Ok(Arc::new(Allocation { device: self.0.clone(), id, size }))
+        Ok(Arc::new(Allocation { device: self.0.clone(), id, size, used }))
     }
 
     /// Compiles without waiting: a failure shows where the results are read.
@@ -108,15 +116,19 @@ impl Queue {
         })
     }
 
-    /// Times each dispatch from now on.
-    pub fn trace(&self) -> Result<()> {
-        self.0.compute(ComputeCommand::Trace)
+    /// Times each dispatch from now on, until what it gives is dropped.
+    pub fn trace(&self) -> Result<TraceHandle> {
+        let id = self.0.new_id();
+        self.0.compute(ComputeCommand::Trace { id })?;
+        Ok(TraceHandle { device: self.0.clone(), id })
     }
+}
 
-    /// Stops timing.
-    pub fn traced(&self) -> Pending<Vec<TimedStep>> {
+impl TraceHandle {
+    /// What was timed; no more is.
+    pub fn finish(&self) -> Pending<Vec<TimedStep>> {
         let (reply, receiver) = oneshot_channel();
-        match self.0.compute(ComputeCommand::Traced { reply }) {
+        match self.device.compute(ComputeCommand::Traced { id: self.id, reply: Some(reply) }) {
             Ok(()) => Pending::new(async move { receiver.receive().await.unwrap_or_else(gone) }),
             Err(error) => Pending::ready(Err(error)),
         }
@@ -138,5 +150,12 @@ impl Drop for KernelHandle {
     fn drop(&mut self) {
         // As above.
         let _ = self.device.compute(ComputeCommand::FreeKernel { id: self.id });
+    }
+}
+
+impl Drop for TraceHandle {
+    fn drop(&mut self) {
+        // As above. One that is finished is known no more.
+        let _ = self.device.compute(ComputeCommand::Traced { id: self.id, reply: None });
     }
 }

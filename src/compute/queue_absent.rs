@@ -15,11 +15,14 @@ pub(crate) struct Allocation {
     never: Infallible,
     pub id: Id,
     pub size: u64,
+    pub used: u64,
 }
 
 pub(crate) struct KernelHandle {
     pub id: Id,
 }
+
+pub(crate) struct TraceHandle(Infallible);
 
 impl Queue {
     pub fn of(_: &Context) -> Option<Queue> {
@@ -56,11 +59,13 @@ impl Queue {
         match self.0 {}
     }
 
-    pub fn trace(&self) -> Result<()> {
+    pub fn trace(&self) -> Result<TraceHandle> {
         match self.0 {}
     }
+}
 
-    pub fn traced(&self) -> Pending<Vec<TimedStep>> {
+impl TraceHandle {
+    pub fn finish(&self) -> Pending<Vec<TimedStep>> {
         match self.0 {}
     }
 }

@@ -138,7 +138,8 @@ fn extreme_on_cpu<T: Scalar>(elements: &[T], largest: bool) -> Option<(usize, T)
             best = Some((index, value));
         }
     }
-    best
+    // Zero has no sign.
+    best.map(|(index, value)| (index, if value == T::default() { T::default() } else { value }))
 }
 
 /// Sums by halves down to short runs, as NumPy does.

@@ -1,9 +1,10 @@
 //! What naga knows of a user's kernel: bindings, workgroup size, the layout of uniform blocks; and whether the device can run
 //! it. Everything is said in words before the device sees the kernel. Knows no device.
 
-use super::command::BindingKind;
+use super::command::{BindingKind, UNIFORM_ALIGNMENT, UNIFORM_BYTES};
 use crate::error::{Error, Result};
 use crate::plan::recording::Limits;
+use crate::shader::front;
 
 /// A kernel's outside.
 #[derive(Debug, Clone)]
@@ -30,33 +31,15 @@ pub(super) struct Binding {
     pub members: Vec<(String, String, u32, u32)>,
 }
 
+/// WebGPU's limit of binding numbers.
+const MOST_BINDINGS: u32 = 1000;
+
 /// Parses and checks a module.
 ///
 /// # Errors
 /// [`Error::Shader`] with the place.
 pub(super) fn parse(label: &str, text: &str) -> Result<naga::Module> {
-    let fail = |(line, column): (usize, usize), message: String| Error::Shader {
-        operator: label.to_string(),
-        line,
-        column,
-        message,
-    };
-    let place = |location: Option<naga::SourceLocation>| {
-        location.map_or((1, 1), |place| (place.line_number as usize, place.line_position as usize))
-    };
-    let module = naga::front::wgsl::parse_str(text)
-        .map_err(|error| fail(place(error.location(text)), error.message().to_string()))?;
-    let flags = naga::valid::ValidationFlags::all();
-    naga::valid::Validator::new(flags, naga::valid::Capabilities::empty()).validate(&module).map_err(|error| {
-        let mut message = error.as_inner().to_string();
-        let mut cause = std::error::Error::source(error.as_inner());
-        while let Some(inner) = cause {
-            message = format!("{message}: {inner}");
-            cause = inner.source();
-        }
-        fail(place(error.location(text)), message)
-    })?;
-    Ok(module)
+    Ok(front::module(text).map_err(|mistake| mistake.of(label))?.0)
 }
 
 /// The one entry point, or the one of that name.
@@ -113,6 +96,10 @@ pub(super) fn interface(label: &str, module: &naga::Module, entry: &naga::EntryP
         let Some(binding) = &variable.binding else { return Err(bad(format!("'{name}' has no @binding"))) };
         if binding.group != 0 {
             return Err(bad(format!("'{name}' is in @group({}); all bindings must be in @group(0)", binding.group)));
+        }
+        if binding.binding >= MOST_BINDINGS {
+            let message = format!("'{name}' is @binding({}); numbers are below {MOST_BINDINGS}", binding.binding);
+            return Err(bad(message));
         }
         let element = match inner {
             naga::TypeInner::Array { base, stride, .. } => Some((type_name(module, *base), *stride)),
@@ -185,6 +172,13 @@ impl Interface {
         if found > allowed {
             let fits = format!("{} floats would fit", allowed / 4);
             return Err(over("bytes of workgroup memory", found, allowed, fits));
+        }
+        let uniforms = self.bindings.iter().filter(|binding| binding.kind == BindingKind::Uniform);
+        let sizes = uniforms.map(|binding| u64::from(binding.size).next_multiple_of(UNIFORM_ALIGNMENT));
+        let (found, allowed) = (sizes.sum::<u64>(), limits.uniform_binding_size.min(UNIFORM_BYTES));
+        if found > allowed {
+            let fits = "a storage buffer would fit".to_string();
+            return Err(over("bytes of uniform blocks", found, allowed, fits));
         }
         let storage = self.bindings.iter().filter(|binding| binding.kind != BindingKind::Uniform).count() as u64;
         let allowed = u64::from(limits.storage_buffers);

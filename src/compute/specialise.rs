@@ -6,42 +6,10 @@ use std::ops::Range;
 
 use super::buffer::bad;
 use crate::error::{Error, Result, nearest};
+use crate::shader::front::without_comments;
 
 /// Name of the folding entry point.
 pub(super) const FOLDED: &str = "cyanotype_folded";
-
-/// The text with comments as spaces.
-pub(super) fn without_comments(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    let (mut line, mut depth) = (false, 0_u32);
-    while let Some(letter) = rest.next() {
-        let next = rest.peek().copied();
-        match (letter, next) {
-            ('\n', _) => {
-                line = false;
-                clean.push('\n');
-            }
-            ('/', Some('*')) if !line => {
-                depth += 1;
-                rest.next();
-                clean.push_str("  ");
-            }
-            ('*', Some('/')) if depth > 0 => {
-                depth -= 1;
-                rest.next();
-                clean.push_str("  ");
-            }
-            ('/', Some('/')) if depth == 0 => {
-                line = true;
-                clean.push(' ');
-            }
-            _ if line || depth > 0 => clean.push(' '),
-            _ => clean.push(letter),
-        }
-    }
-    clean
-}
 
 fn is_word(letter: u8) -> bool {
     letter.is_ascii_alphanumeric() || letter == b'_' || !letter.is_ascii()
@@ -121,6 +89,11 @@ pub(super) fn specialise(text: &str, module: &naga::Module, values: &[(&str, f64
         let suggestion = nearest(name, names.iter().copied());
         return Err(Error::UnknownName { what: "override of the kernel", name: name.to_string(), suggestion });
     }
+    for (number, (name, _)) in values.iter().enumerate() {
+        if values.iter().take(number).any(|(other, _)| other == name) {
+            return Err(bad("kernel", format!("the override '{name}' is given twice")));
+        }
+    }
     let mut text = without_comments(text);
     for one in overrides {
         let Some(name) = one.name.as_deref() else { continue };
@@ -136,10 +109,13 @@ pub(super) fn specialise(text: &str, module: &naga::Module, values: &[(&str, f64
             None => format!("const {name}{declaration}"),
             Some(value) => {
                 let (kind, literal) = match module.types[one.ty].inner {
-                    naga::TypeInner::Scalar(naga::Scalar::U32) if value >= 0.0 && value <= f64::from(u32::MAX) => {
+                    naga::TypeInner::Scalar(naga::Scalar::U32) if f64::from(value as u32) == value => {
                         ("u32", format!("{}", value as u32))
                     }
-                    naga::TypeInner::Scalar(naga::Scalar::I32) if value.abs() <= f64::from(i32::MAX) => {
+                    // Its literal would be the negation of a number too large.
+                    naga::TypeInner::Scalar(naga::Scalar::I32)
+                        if f64::from(value as i32) == value && value > f64::from(i32::MIN) =>
+                    {
                         ("i32", format!("{}", value as i32))
                     }
                     naga::TypeInner::Scalar(naga::Scalar::F32) if value.is_finite() => ("f32", format!("{value:e}")),

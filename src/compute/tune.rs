@@ -42,6 +42,10 @@ impl std::fmt::Display for Shape {
 /// What can be tuned: kernels, and the passes of pictures that read single pixels ("point") or neighbourhoods ("area").
 pub const TUNABLE: [&str; 8] = ["map", "reduce", "scan", "scan-integers", "histogram", "product", "point", "area"];
 
+/// What is tried for kernels.
+const WORKGROUPS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+const ITEMS: [u32; 6] = [1, 2, 4, 8, 16, 64];
+
 /// Workgroups that are tried for passes, as [`pass_shapes_to_try`] says.
 const PASS_WORKGROUPS: [[u32; 2]; 9] =
     [[8, 8], [16, 8], [16, 16], [32, 8], [64, 4], [64, 1], [128, 1], [256, 1], [32, 32]];
@@ -156,19 +160,38 @@ pub fn default_file() -> Option<PathBuf> {
 /// What the file holds for this device: adapter and driver are the key. A file that does not parse counts as none.
 fn read_file(file: &Path, context: &Context) -> Option<Tuning> {
     let text = std::fs::read_to_string(file).ok()?;
-    let all: BTreeMap<String, Tuning> = match serde_json::from_str(&text) {
-        Ok(all) => all,
+    // Other devices' may be those of another version.
+    let all: serde_json::Result<BTreeMap<String, serde_json::Value>> = serde_json::from_str(&text);
+    let of_device = |mut all: BTreeMap<String, serde_json::Value>| all.remove(&context.device_key());
+    let found = all.map(of_device).and_then(|value| value.map(serde_json::from_value::<Tuning>).transpose());
+    let mut found = match found {
+        Ok(found) => found?,
         Err(error) => {
             log::warn!("{}: {error}; tuning is not used", file.display());
             return None;
         }
     };
     let limits = context.limits();
-    let mut found = all.get(&context.device_key())?.clone();
     // Files are edited, and devices pretend: what is not legal here is not used.
     found.shapes.retain(|kernel, shape| TUNABLE.contains(&kernel.as_str()) && remark(*shape, &limits).is_none());
     found.passes.retain(|_, shape| PassShapes::both(*shape).check(&limits).is_ok());
     Some(found)
+}
+
+/// What a file holds, by device; nothing where there is none.
+///
+/// # Errors
+/// [`Error::BadInput`] for a file of something else, which is not to be lost.
+fn entries(file: &Path) -> Result<BTreeMap<String, serde_json::Value>> {
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(Error::Io { path: file.to_path_buf(), message: error.to_string() }),
+    };
+    serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{} is no tuning file: {error}; move it away", file.display());
+        Error::BadInput { operator: "tune".to_string(), message }
+    })
 }
 
 /// How a kernel is tuned.
@@ -259,9 +282,8 @@ fn remark(shape: Shape, limits: &Limits) -> Option<String> {
         return Some(over_the_limit(name, allowed));
     }
     match shape.workgroup {
-        size if !size.is_power_of_two() || shape.items == 0 || shape.items > 1024 => {
-            Some("not a legal shape".to_string())
-        }
+        // The others are not tested.
+        size if !WORKGROUPS.contains(&size) || !ITEMS.contains(&shape.items) => Some("not a legal shape".to_string()),
         // Eight bytes for each invocation at most.
         size if 8 * size > limits.workgroup_memory => {
             Some(over_the_limit("bytes of workgroup memory", u64::from(limits.workgroup_memory)))
@@ -281,8 +303,9 @@ impl Context {
     /// all later contexts on this device. The default stays unless another is clearly faster in runs that alternate.
     ///
     /// # Errors
-    /// [`Error::UnknownName`]; [`Error::NoDevice`] on the CPU, which has nothing to tune; [`Error::Io`] where the file
-    /// cannot be written.
+    /// [`Error::UnknownName`]; [`Error::NoDevice`] on the CPU, which has nothing to tune; [`Error::Limit`] for more elements
+    /// than a device takes; [`Error::BadInput`] where the file holds something else, [`Error::Io`] where it cannot be
+    /// written.
     pub fn tune(&self, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {
         let Some(engine) = Engine::of(self) else {
             return Err(Error::NoDevice("the CPU has no workgroups to tune".to_string()));
@@ -290,6 +313,17 @@ impl Context {
         if !TUNABLE.contains(&kernel) {
             let suggestion = nearest(kernel, TUNABLE);
             return Err(Error::UnknownName { what: "kernel to tune", name: kernel.to_string(), suggestion });
+        }
+        if let Some(file) = &options.file {
+            // Before the time that measuring takes.
+            entries(file)?;
+        }
+        let limits = self.limits();
+        // Four bytes each, of kernels as of pictures.
+        let most = limits.storage_binding_size.min(limits.buffer_size).min(u64::from(u32::MAX)) / 4;
+        if kernel != "product" && options.elements as u64 > most {
+            let what = "the number of elements to measure on".to_string();
+            return Err(Error::Limit { what, found: options.elements as u64, limit: most });
         }
         let report = match kernel {
             "product" => self.tune_product(options)?,
@@ -400,9 +434,7 @@ impl Context {
             })
         };
         let before = tuning(self);
-        let shapes = [32, 64, 128, 256, 512, 1024]
-            .into_iter()
-            .flat_map(|workgroup| [1, 2, 4, 8, 16, 64].map(|items| Shape { workgroup, items }));
+        let shapes = WORKGROUPS.into_iter().flat_map(|workgroup| ITEMS.map(|items| Shape { workgroup, items }));
         let passes: &[bool] = if kernel == "scan-integers" { &[false, true] } else { &[false] };
         let ways = shapes.flat_map(|shape| passes.iter().map(move |&single_pass| Way { shape, single_pass }));
         let candidates = ways.map(|way| (way, remark(way.shape, &limits).is_none())).collect();
@@ -466,10 +498,9 @@ impl Context {
     /// Adds what is known of this device to a file.
     fn save(&self, file: &Path) -> Result<()> {
         let failed = |error: std::io::Error| Error::Io { path: file.to_path_buf(), message: error.to_string() };
-        let old = std::fs::read_to_string(file).ok();
-        let mut all: BTreeMap<String, Tuning> =
-            old.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        all.insert(self.device_key(), tuning(self));
+        let mut all = entries(file)?;
+        // Numbers and names: cannot fail.
+        all.insert(self.device_key(), serde_json::to_value(tuning(self)).unwrap_or_default());
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }

@@ -17,7 +17,7 @@ use super::pipelines::{ComputeKernel, compute_kernel};
 use super::readings::Reading;
 use super::status::count;
 use super::timing::Stamps;
-use crate::compute::command::{Bound, Content, Dispatch, Groups, Id, KernelSource, Step, TimedStep};
+use crate::compute::command::{Bound, Content, Dispatch, Groups, Id, KernelSource, Step, TimedStep, UNIFORM_BYTES};
 use crate::error::{Error, Result};
 
 /// What handles ask for.
@@ -57,16 +57,19 @@ pub(crate) enum ComputeCommand {
         reply: OneshotSender<Result<PooledBytes>>,
         wanted: Weak<()>,
     },
-    /// Times each dispatch alone, from now on.
-    Trace,
-    /// Stops and gives what was timed.
+    /// Times each dispatch alone, from now on, under a number.
+    Trace {
+        id: Id,
+    },
+    /// Stops and gives what was timed under a number, to whoever wants it.
     Traced {
-        reply: OneshotSender<Result<Vec<TimedStep>>>,
+        id: Id,
+        reply: Option<OneshotSender<Result<Vec<TimedStep>>>>,
     },
 }
 
-/// Bytes of uniforms between two submits. A block is 256 aligned, so this holds 256 dispatches.
-const ARENA: u64 = 64 << 10;
+/// Bytes of uniforms between two submits: of one dispatch, or of 256 small ones.
+const ARENA: u64 = UNIFORM_BYTES;
 
 /// Idle buffers are kept up to this many bytes in all: making one anew costs a page fault for every page.
 const IDLE: u64 = 512 << 20;
@@ -99,7 +102,7 @@ pub(super) struct Compute {
     arena: Option<wgpu::Buffer>,
     pending: Option<Pending>,
     pub(super) readings: Vec<Reading>,
-    tracing: Option<Tracing>,
+    tracing: HashMap<Id, Tracing>,
     checked: bool,
     /// Work in one submit, in element operations.
     submit_bound: f64,
@@ -115,7 +118,7 @@ impl Compute {
             arena: None,
             pending: None,
             readings: Vec::new(),
-            tracing: None,
+            tracing: HashMap::new(),
             checked,
             submit_bound,
         }
@@ -152,13 +155,16 @@ impl Compute {
                 }
                 Err(error) => drop(reply.send(Err(gpu.status.explain(error)))),
             },
-            ComputeCommand::Trace => {
+            ComputeCommand::Trace { id } => {
                 self.flush(gpu);
-                self.tracing = Some(Tracing { began: Instant::now(), steps: Vec::new() });
+                self.tracing.insert(id, Tracing { began: Instant::now(), steps: Vec::new() });
             }
-            ComputeCommand::Traced { reply } => {
-                let steps = self.tracing.take().map(|tracing| tracing.steps).unwrap_or_default();
-                let _ = reply.send(gpu.status.check().map(|()| steps));
+            ComputeCommand::Traced { id, reply } => {
+                let steps = self.tracing.remove(&id).map(|tracing| tracing.steps).unwrap_or_default();
+                if let Some(reply) = reply {
+                    // As above.
+                    let _ = reply.send(gpu.status.check().map(|()| steps));
+                }
             }
         }
     }
@@ -238,7 +244,7 @@ impl Compute {
             Step::Copy { target, .. } | Step::Clear { target, .. } => vec![*target],
         };
         let outcome = match step {
-            Step::Dispatch(dispatch) if self.tracing.is_some() => self.timed(gpu, dispatch, &written),
+            Step::Dispatch(dispatch) if !self.tracing.is_empty() => self.timed(gpu, dispatch, &written),
             Step::Dispatch(dispatch) => self.dispatch(gpu, dispatch, &written, None),
             Step::Copy { source, source_offset, target, target_offset, size } => {
                 self.sound(*source).and_then(|source| Ok((source, self.present(*target)?))).map(|(source, target)| {
@@ -407,9 +413,10 @@ impl Compute {
             Some(Ok(kernel)) => kernel.label.clone(),
             _ => String::new(),
         };
-        if let Some(tracing) = &mut self.tracing {
+        for tracing in self.tracing.values_mut() {
             let start_ms = start.duration_since(tracing.began).as_secs_f64() * 1e3;
-            tracing.steps.push(TimedStep { label, start_ms, wall_ms, device_ms, bytes: dispatch.bytes });
+            let (label, bytes) = (label.clone(), dispatch.bytes);
+            tracing.steps.push(TimedStep { label, start_ms, wall_ms, device_ms, bytes });
         }
         Ok(())
     }

@@ -1,9 +1,8 @@
 //! Checks the WGSL text of a user's operator: it must parse, validate and have the right function. Errors carry the line
 //! and column of the user's own text.
 
-use super::{library, source};
+use super::{front, library, source};
 use crate::error::{Error, Result};
-use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// Names reserved for what the engine passes in, with their types.
 const GIVEN: &[(&str, &str)] = &[("at", "vec2f"), ("extent", "vec2f")];
@@ -33,24 +32,7 @@ pub fn check_custom(operator: &str, wgsl: &str, first: (&str, String)) -> Result
     }
     // The library follows the user's text, so that positions in it stay as they are.
     let module_text = format!("{wgsl}\n{}", library::needed_by(wgsl));
-    let module = naga::front::wgsl::parse_str(&module_text).map_err(|error| {
-        let (line, column) = error
-            .location(&module_text)
-            .map_or((1, 1), |location| (location.line_number as usize, location.line_position as usize));
-        fail(line, column, error.message().to_string())
-    })?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module).map_err(|error| {
-        let (line, column) = error
-            .location(&module_text)
-            .map_or((1, 1), |location| (location.line_number as usize, location.line_position as usize));
-        let mut message = error.as_inner().to_string();
-        let mut cause = std::error::Error::source(error.as_inner());
-        while let Some(inner) = cause {
-            message = format!("{message}: {inner}");
-            cause = inner.source();
-        }
-        fail(line, column, message)
-    })?;
+    let (module, info) = front::module(&module_text).map_err(|mistake| mistake.of(operator))?;
     for (handle, function) in module.functions.iter() {
         if !info[handle].available_stages.contains(naga::valid::ShaderStages::COMPUTE) {
             let name = function.name.clone().unwrap_or_default();

@@ -3,6 +3,7 @@
 
 mod check;
 mod formats;
+pub(crate) mod front;
 mod generate;
 pub mod library;
 mod reduce;

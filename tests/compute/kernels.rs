@@ -129,6 +129,29 @@ fn what_differs_is_told_in_words() {
         {
             assert!(message.contains(part), "{message}");
         }
+        #[repr(C)]
+        #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+        struct Whole {
+            factor: u32,
+            add: f32,
+            offset: [f32; 2],
+        }
+        cyanotype::layout!(Whole { factor: u32, add: f32, offset: [f32; 2] });
+        let whole = Argument::block(&Whole { factor: 0, add: 0.0, offset: [0.0; 2] });
+        let message = self::message(
+            kernel.call().with("params", whole).with("input", &floats).with("output", &other).dispatch(8),
+        );
+        assert!(message.contains("'factor' is u32 and must be f32"), "{message}");
+        let number = context.kernel(
+            "@group(0) @binding(0) var<uniform> n: u32;
+             @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+             @compute @workgroup_size(1) fn put() { out[0] = n; }",
+        )?;
+        let out = context.zeros::<u32>(1)?;
+        let message = self::message(number.call().with("n", 7.0f32).with("out", &out).dispatch(1));
+        assert!(message.contains("'n' (binding 0) is u32, given the value of f32"), "{message}");
+        number.call().with("n", 7u32).with("out", &out).dispatch(1)?;
+        assert_eq!(out.read().wait()?, [7]);
         let view = floats.view(1..)?;
         let message = self::message(call().with("input", &view).with("output", &other).dispatch(7));
         assert!(message.contains("from byte 4") && message.contains("copy()"), "{message}");
@@ -164,6 +187,38 @@ fn kernels_that_do_not_parse_or_are_invalid() {
     });
 }
 
+/// As long as text may be; what is longer never comes to a device, whose compiler might overflow its stack.
+#[test]
+fn long_text_runs_or_is_refused() {
+    on_gpu(|context| {
+        let ones = context.buffer(&[1.0f32; 5])?;
+        let branches = "if x < 0.5 { x = 0.0; }".to_string() + &" else if x < 0.75 { x = 2.0; }".repeat(190);
+        let chain = format!("x = {}x;", "x + ".repeat(899));
+        for (statement, right) in [(chain, 900.0), (branches, 1.0)] {
+            let kernel = context.kernel(&format!(
+                "@group(0) @binding(0) var<storage, read_write> data: array<f32>;
+                 @compute @workgroup_size(1) fn long(@builtin(global_invocation_id) id: vec3u) {{
+                     var x = data[id.x]; {statement} data[id.x] = x;
+                 }}"
+            ));
+            match kernel {
+                Ok(kernel) => {
+                    let data = ones.copy()?;
+                    kernel.call().with("data", &data).dispatch(5)?;
+                    assert_eq!(data.read().wait()?, [right; 5]);
+                }
+                // Some drivers have limits of their own.
+                Err(Error::Device(_)) => {}
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        for expression in ["x + ".repeat(3000) + "x", "- ".repeat(3000) + "x"] {
+            assert!(matches!(ones.map::<f32>(&expression), Err(Error::Shader { line: 1, .. })));
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn a_workgroup_over_the_limit_says_what_would_fit() {
     on_gpu(|context| {
@@ -176,6 +231,39 @@ fn a_workgroup_over_the_limit_says_what_would_fit() {
                 assert!(limit.contains("invocations") && fits.contains("@workgroup_size("), "{limit} {fits}");
             }
             other => panic!("{other:?}"),
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn too_much_uniform_data_odd_numbers_and_overrides_are_told() {
+    on_gpu(|context| {
+        let uniform = |length: u32, number: u32| {
+            format!(
+                "@group(0) @binding({number}) var<uniform> table: array<vec4f, {length}>;
+                 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+                 @compute @workgroup_size(1) fn read(@builtin(global_invocation_id) id: vec3u) {{
+                     out[id.x] = table[id.x].x;
+                 }}"
+            )
+        };
+        assert!(context.kernel(&uniform(1000, 0)).is_ok());
+        match context.kernel(&uniform(10_000, 0)).map(|_| ()) {
+            Err(Error::KernelLimit { limit, found, .. }) => {
+                assert_eq!((limit, found), ("bytes of uniform blocks", 160_000));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(message(context.kernel(&uniform(4, 100_000)).map(|_| ())).contains("@binding(100000)"));
+        for (overrides, part) in [
+            (&[("size", 1.5)][..], "cannot be 1.5"),
+            (&[("size", 32.0), ("size", 64.0)][..], "given twice"),
+            (&[("size", -1.0)][..], "cannot be -1"),
+        ] {
+            let options = KernelOptions { overrides, ..KernelOptions::default() };
+            let message = message(context.kernel_with(DOUBLE, options).map(|_| ()));
+            assert!(message.contains(part), "{message}");
         }
         Ok(())
     });
@@ -305,6 +393,19 @@ fn counts_made_on_the_device_size_the_next_dispatch() {
         let groups = context.buffer(&[3u32, 2, 1])?;
         kernel.call().with("count", &chosen.count).with("seen", &seen).dispatch(Grid::Indirect(groups))?;
         assert_eq!(seen.read().wait()?[1], 6 * 64);
+        // Over the limit: none.
+        let most = context.limits().workgroups;
+        for groups in [[most + 1, 1, 1], [1, u32::MAX, 1], [0, 1, 1]] {
+            seen.clear()?;
+            let groups = Grid::Indirect(context.buffer(&groups)?);
+            kernel.call().with("count", &chosen.count).with("seen", &seen).dispatch(groups)?;
+            assert_eq!(seen.read().wait()?, [0, 0]);
+        }
+        // The work may write the numbers that it is sized by.
+        let groups = context.buffer(&[3u32, 0, 1])?;
+        groups.write(&[3, 2, 1])?;
+        kernel.call().with("count", &chosen.count).with("seen", &groups).dispatch(Grid::Indirect(groups.clone()))?;
+        assert_eq!(groups.read().wait()?[1], 2 + 6 * 64);
         Ok(())
     });
 }

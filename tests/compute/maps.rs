@@ -72,6 +72,21 @@ fn views_share_memory_and_may_begin_anywhere() {
         assert_eq!(bytes.view(2..5)?.read().wait()?, [3, 4, 5]);
         assert_eq!(bytes.view(0..4)?.cast::<u32>()?.read().wait()?, [u32::from_ne_bytes([1, 2, 3, 4])]);
         assert!(matches!(bytes.cast::<u32>(), Err(Error::BadInput { .. })));
+        // Elements narrower than a word: a device writes whole words, or nothing.
+        for range in [0..3, 2..4, 0..4, 4..7, 3..7, 0..7] {
+            let bytes = context.buffer(&[1u8, 2, 3, 4, 5, 6, 7])?;
+            let mut expected = [1, 2, 3, 4, 5, 6, 7];
+            let whole = context.description() == cyanotype::Context::cpu().description()
+                || range.start % 4 == 0 && (range.end % 4 == 0 || range.end == 7);
+            let view = bytes.view(range.clone())?;
+            match view.write(&vec![9; range.len()]) {
+                Ok(()) if whole => expected[range.clone()].fill(9),
+                Err(Error::BadInput { .. }) if !whole => {}
+                other => panic!("{range:?}: {other:?}"),
+            }
+            assert_eq!(bytes.read().wait()?, expected, "{range:?}");
+            assert_eq!(view.clear().is_ok(), whole, "{range:?}");
+        }
         Ok(())
     });
 }
@@ -93,6 +108,18 @@ fn mistakes_in_expressions_are_told_with_their_place() {
                 }
                 other => panic!("{text}: {other:?}"),
             }
+        }
+        for (text, place) in [("x /* c", (1, 1)), ("x > \n y y", (2, 4))] {
+            match buffer.map::<f32>(text).map(|_| ()) {
+                Err(Error::Shader { line, column, .. }) => assert_eq!((line, column), place, "{text}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+        let too_large = buffer.map::<i32>("2147483648").map(|_| ());
+        assert!(matches!(too_large, Err(Error::Shader { line: 1, column: 1, .. })), "{too_large:?}");
+        match buffer.compact("x >").map(|_| ()) {
+            Err(Error::Shader { line, column, .. }) => assert_eq!((line, column), (1, 4)),
+            other => panic!("{other:?}"),
         }
         let longer = context.buffer(&[1.0f32, 2.0])?;
         assert!(matches!(buffer.axpy(1.0, &longer), Err(Error::BadInput { .. })));

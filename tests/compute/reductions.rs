@@ -89,6 +89,8 @@ fn extrema_and_where_they_are() {
         let denormals = context.buffer(&special[2..4])?;
         assert_eq!((denormals.min().wait()?, denormals.max().wait()?), (Some(-5e-45), Some(5e-45)));
         assert_eq!(context.buffer(&[0.0f32, -0.0])?.argmin().wait()?, Some(0), "zeros are equal");
+        let zero = context.buffer(&[-0.0f32, 0.0])?;
+        assert_eq!([zero.min().wait()?, zero.max().wait()?].map(|x| x.map(f32::to_bits)), [Some(0); 2], "no sign");
         let nan = context.buffer(&[1.0, f32::NAN, -1.0, f32::from_bits(0xffc0_0001)])?;
         assert!(nan.min().wait()?.is_some_and(f32::is_nan) && nan.max().wait()?.is_some_and(f32::is_nan));
         assert_eq!((nan.argmin().wait()?, nan.argmax().wait()?), (Some(1), Some(1)), "the first NaN");
@@ -146,6 +148,26 @@ fn histograms_count_every_element_once() {
         let cpu = cyanotype::Context::cpu().buffer(&values)?.histogram(7, -1.0, 1.0)?.read().wait()?;
         assert_eq!(cpu.iter().sum::<u32>() as usize, values.iter().filter(|x| x.abs() <= 1.0).count());
         assert_eq!(context.buffer(&values)?.histogram(7, -1.0, 1.0)?.read().wait()?, cpu);
+        // Ranges that floats can hardly hold or tell apart.
+        for (bins, low, high) in [
+            (256, -3.4e38, 3.4e38),
+            (100, -2e38, 1.5e38),
+            (1000, -1e-40, 1e-40),
+            (10, 0.0, 1e-39),
+            (100, 100.0, 100.0001),
+            (5, f32::MAX / 2.0, f32::MAX),
+        ] {
+            let mut values: Vec<f32> = (0..5000)
+                .map(|_| {
+                    (f64::from(low) + random.between(-0.1, 1.1) as f64 * (f64::from(high) - f64::from(low))) as f32
+                })
+                .collect();
+            values.extend([low, high, 0.0, -0.0, f32::NAN]);
+            let cpu = cyanotype::Context::cpu().buffer(&values)?.histogram(bins, low, high)?.read().wait()?;
+            let found = context.buffer(&values)?.histogram(bins, low, high)?.read().wait()?;
+            assert_eq!(found, cpu, "{bins} bins from {low} to {high}");
+            assert!(cpu.iter().sum::<u32>() > 3000);
+        }
         assert!(matches!(context.buffer(&values)?.histogram(0, 0.0, 1.0), Err(Error::BadInput { .. })));
         assert!(matches!(context.buffer(&values)?.histogram(5, 1.0, f32::NAN), Err(Error::BadInput { .. })));
         Ok(())

@@ -167,7 +167,17 @@ fn traces_name_kernels_and_read_as_json() {
         assert_eq!(json["traceEvents"][0]["ph"], "X");
         assert!(trace.to_string().contains("in all"));
         assert!(context.trace()?.finish().wait()?.events.is_empty());
+        // One within another, and one that is dropped.
+        let outer = context.trace()?;
+        drop(context.trace()?);
         assert!(context.copy_bandwidth()?.is_some_and(|rate| rate > 0.0));
+        let inner = context.trace()?;
+        drop(numbers.map::<f32>("x - 1.0")?);
+        let inner = inner.finish().wait()?;
+        assert_eq!(inner.events.len(), 1);
+        let outer = outer.finish().wait()?;
+        assert_eq!(outer.events.last().map(|event| event.wall_ms), Some(inner.events[0].wall_ms));
+        assert!(outer.events.len() > 1);
         Ok(())
     });
 }
@@ -203,6 +213,16 @@ fn tuning_changes_times_and_not_results() {
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap().as_object().unwrap().len() == 1);
         assert!(matches!(context.tune("mop", &options), Err(Error::UnknownName { suggestion: Some(_), .. })));
+        let many = TuneOptions { elements: usize::MAX / 8, ..options.clone() };
+        assert!(matches!(context.tune("map", &many), Err(Error::Limit { .. })));
+        // What other devices and versions have written stays; what is no tuning file at all does, too.
+        std::fs::write(&file, r#"{"other": {"product": "of the future"}}"#).unwrap();
+        context.tune("product", &options)?;
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("of the future") && text.matches("product").count() == 2, "{text}");
+        std::fs::write(&file, "a letter").unwrap();
+        assert!(matches!(context.tune("product", &options), Err(Error::BadInput { .. })));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "a letter");
         Ok(())
     });
     let cpu = cyanotype::Context::cpu();
