@@ -2,7 +2,7 @@
 //! against vectors in registers; long ones over one dimension by Fourier transforms of overlapping pieces (overlap-save).
 
 use super::buffer::{Buffer, bad};
-use super::builtin::{Bind, Engine, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, ROUNDS, Text, Work, count, read, write};
 use crate::error::Result;
 
 const CORRELATE: &str = include_str!("../../wgsl/compute/correlate.wgsl");
@@ -136,26 +136,31 @@ impl Engine<'_> {
         let taps = self.context.buffer(&taps)?;
         let output = self.output(rows * vectors * 4)?;
         let total = (rows * vectors) as u32;
-        let each = 4 * kernel.len() as u64;
-        let most = u32::try_from((MOST / each).max(1)).unwrap_or(u32::MAX).min(total);
-        let mut first = 0;
-        while first < total {
-            let part = most.min(total - first);
-            let uniforms = vec![
-                rows as u32,
-                vectors as u32,
-                stride as u32,
-                kernel_size[0] as u32,
-                kernel_size[1] as u32,
-                tap_vectors as u32,
-                first,
-                part,
-            ];
-            let text = Text::new().constant("WORKGROUP", WORKGROUP).with(CORRELATE);
-            let binds = vec![Bind::Uniform(uniforms), read(&padded), read(&taps), write(&output)];
-            let work = Work { bytes: 32 * u64::from(part), cost: (each * u64::from(part)) as f64 };
-            self.run("correlate", text, binds, self.fold(u64::from(part.div_ceil(WORKGROUP)))?, work)?;
-            first += part;
+        for [first_row, end_row, first_vector, end_vector] in pieces(kernel_size[0] as u32, tap_vectors as u32) {
+            let each = 16 * u64::from(end_row - first_row) * u64::from(end_vector - first_vector);
+            let most = u32::try_from((MOST / each).max(1)).unwrap_or(u32::MAX).min(total);
+            let mut first = 0;
+            while first < total {
+                let part = most.min(total - first);
+                let uniforms = vec![
+                    rows as u32,
+                    vectors as u32,
+                    stride as u32,
+                    kernel_size[1] as u32,
+                    tap_vectors as u32,
+                    first,
+                    part,
+                    first_row,
+                    end_row,
+                    first_vector,
+                    end_vector,
+                ];
+                let text = Text::new().constant("WORKGROUP", WORKGROUP).with(CORRELATE);
+                let binds = vec![Bind::Uniform(uniforms), read(&padded), read(&taps), write(&output)];
+                let work = Work { bytes: 32 * u64::from(part), cost: (each * u64::from(part)) as f64 };
+                self.run("correlate", text, binds, self.fold(u64::from(part.div_ceil(WORKGROUP)))?, work)?;
+                first += part;
+            }
         }
         match columns % 4 {
             0 => Ok(output),
@@ -163,6 +168,21 @@ impl Engine<'_> {
             _ => self.pad(&output, narrow([rows, 4 * vectors]), narrow(output_size), [0, 0]),
         }
     }
+}
+
+/// Taps in pieces of at most [`ROUNDS`]: first row and the one after the last, first vector of each and the one after the
+/// last.
+fn pieces(rows: u32, vectors: u32) -> impl Iterator<Item = [u32; 4]> {
+    // A row costs one round besides its vectors.
+    let columns = vectors.min(ROUNDS - 1);
+    let height = ROUNDS / (columns + 1);
+    let along = move |row: u32| {
+        let places = (0..vectors).step_by(columns as usize);
+        places.map(move |place| {
+            [row, row.saturating_add(height).min(rows), place, place.saturating_add(columns).min(vectors)]
+        })
+    };
+    (0..rows).step_by(height as usize).flat_map(along)
 }
 
 fn on_cpu(

@@ -2,7 +2,7 @@
 //! that are multiplied and added as floats.
 
 use super::buffer::{Buffer, bad};
-use super::builtin::{Bind, Engine, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, ROUNDS, Text, Work, count, read, write};
 use super::element::Element;
 use crate::error::Result;
 
@@ -210,19 +210,26 @@ impl<T: Number> Matrix<T> {
         if across > limit {
             return Err(bad("matrix product", format!("{columns} columns are over the device's {limit} workgroups")));
         }
-        // Rows of workgroups in one dispatch.
-        let cost = u64::from(tile_rows) * u64::from(padded_inner) * u64::from(padded_columns);
-        let down = (MOST / cost.max(1)).clamp(1, u64::from(limit)) as u32;
-        let mut first = 0;
-        while first < padded_rows {
-            let groups = (padded_rows - first).div_ceil(tile_rows).min(down);
-            let uniforms = Bind::Uniform(vec![padded_rows, padded_inner, padded_columns, first]);
-            let binds = vec![uniforms, a.bind(), b.bind(), write(&output)];
-            let share = f64::from(groups * tile_rows) / f64::from(padded_rows);
-            let bytes = (a.bytes() as f64 * share) as u64 + b.bytes() + (output.byte_length() as f64 * share) as u64;
-            let work = Work { bytes, cost: cost as f64 * f64::from(groups) };
-            engine.run(&format!("product, {}", product.name()), text(), binds, [across, groups, 1], work)?;
-            first += groups * tile_rows;
+        // The naive one goes round for each element.
+        for (first_inner, end_inner) in parts(padded_inner, ROUNDS) {
+            // Rows of workgroups in one dispatch.
+            let depth = end_inner - first_inner;
+            let cost = u64::from(tile_rows) * u64::from(depth) * u64::from(padded_columns);
+            let down = (MOST / cost.max(1)).clamp(1, u64::from(limit)) as u32;
+            let mut first = 0;
+            while first < padded_rows {
+                let groups = (padded_rows - first).div_ceil(tile_rows).min(down);
+                let uniforms = vec![padded_rows, padded_inner, padded_columns, first, first_inner, end_inner];
+                let binds = vec![Bind::Uniform(uniforms), a.bind(), b.bind(), write(&output)];
+                let down_share = f64::from(groups * tile_rows) / f64::from(padded_rows);
+                let inner_share = f64::from(depth) / f64::from(padded_inner);
+                let bytes = a.bytes() as f64 * down_share * inner_share
+                    + b.bytes() as f64 * inner_share
+                    + output.byte_length() as f64 * down_share;
+                let work = Work { bytes: bytes as u64, cost: cost as f64 * f64::from(groups) };
+                engine.run(&format!("product, {}", product.name()), text(), binds, [across, groups, 1], work)?;
+                first += groups * tile_rows;
+            }
         }
         let buffer = if padded_rows != rows || padded_columns != columns {
             engine.pad(&output, [padded_rows, padded_columns], [rows, columns], [0, 0])?
@@ -257,10 +264,15 @@ impl<T: Number> Matrix<T> {
             false => engine.pad(&vector.aligned()?, [1, inner], [1, padded], [0, 0])?,
         };
         let output = engine.output(self.rows)?;
-        let text = Text::new().with(HALF).with(&a.text("a", 1)).with(VECTOR);
-        let binds = vec![Bind::Uniform(vec![rows, padded / 4]), a.bind(), read(&vector), write(&output)];
-        let work = Work::moving(a.bytes());
-        engine.run("product with vector", text, binds, engine.fold(u64::from(rows))?, work)?;
+        let text = || Text::new().with(HALF).with(&a.text("a", 1)).with(VECTOR);
+        // Each of the 64 invocations for a row goes round for a vector.
+        for (first, end) in parts(padded / 4, 64 * ROUNDS) {
+            let uniforms = Bind::Uniform(vec![rows, padded / 4, first, end]);
+            let binds = vec![uniforms, a.bind(), read(&vector), write(&output)];
+            let share = f64::from(end - first) / f64::from(padded / 4);
+            let work = Work::moving((a.bytes() as f64 * share) as u64);
+            engine.run("product with vector", text(), binds, engine.fold(u64::from(rows))?, work)?;
+        }
         Ok(output)
     }
 
@@ -292,6 +304,11 @@ impl Matrix<f32> {
     pub fn transpose(&self) -> Result<Matrix<f32>> {
         Matrix::new(self.buffer.transpose(self.rows, self.columns)?, self.columns, self.rows)
     }
+}
+
+/// An extent in parts: where each begins and ends.
+fn parts(extent: u32, most: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..extent).step_by(most as usize).map(move |first| (first, first.saturating_add(most).min(extent)))
 }
 
 /// One side of a product on the device.

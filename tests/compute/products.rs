@@ -66,6 +66,32 @@ fn products_of_all_shapes_by_all_ways() {
     });
 }
 
+/// llvmpipe leaves a loop after 65535 rounds: sums of more terms are made in parts.
+#[test]
+fn sums_of_many_terms_are_whole() {
+    on_each(|context| {
+        // Exact in floats.
+        let inner = 300_005;
+        let ones = |count: usize| context.buffer(&vec![1.0f32; count]);
+        let (a, b) = (Matrix::new(ones(2 * inner)?, 2, inner)?, Matrix::new(ones(3 * inner)?, inner, 3)?);
+        for way in Product::ALL {
+            let found = a.multiply_by(&b, way)?.buffer().read().wait()?;
+            assert_eq!(found, [inner as f32; 6], "{way:?}");
+        }
+        let long = 9_000_001;
+        let found = Matrix::new(ones(long)?, 1, long)?.multiply_vector(&ones(long)?)?.read().wait()?;
+        assert_eq!(found, [long as f32]);
+        // Rows in pieces, and a row itself.
+        for [rows, columns] in [[600, 501], [2, 150_003]] {
+            let taps = vec![1.0; rows * columns];
+            let signal = ones((rows + 1) * (columns + 1))?;
+            let found = signal.convolve_2d([rows + 1, columns + 1], &taps, [rows, columns], Extent::Valid)?;
+            assert_eq!(found.read().wait()?, [(rows * columns) as f32; 4], "{rows} x {columns} taps");
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn infinities_stay_in_their_row() {
     on_each(|context| {

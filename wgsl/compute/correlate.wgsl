@@ -9,12 +9,17 @@ struct Uniforms {
     vectors: u32,
     // Vectors in an input row.
     stride: u32,
-    // Rows of taps, taps in a row, vectors in a row of taps.
-    tap_rows: u32,
+    // Taps in a row, vectors in a row of taps.
     taps: u32,
     tap_stride: u32,
+    // Vectors of outputs that this dispatch makes.
     first: u32,
     count: u32,
+    // Taps that this dispatch takes: rows, and vectors of each. All but the first add to the output.
+    first_row: u32,
+    end_row: u32,
+    first_vector: u32,
+    end_vector: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -35,14 +40,15 @@ fn main(
     }
     let row = at / uniforms.vectors;
     let column = at % uniforms.vectors;
-    let whole = uniforms.taps / 4u;
-    let rest = uniforms.taps % 4u;
+    let whole = min(uniforms.taps / 4u, uniforms.end_vector);
+    // Of the last vector.
+    let rest = select(0u, uniforms.taps % 4u, whole < uniforms.end_vector);
     var sum = vec4f();
-    for (var j = 0u; j < uniforms.tap_rows; j++) {
-        var place = (row + j) * uniforms.stride + column;
-        var tap = j * uniforms.tap_stride;
+    for (var j = uniforms.first_row; j < uniforms.end_row; j++) {
+        var place = (row + j) * uniforms.stride + column + uniforms.first_vector;
+        var tap = j * uniforms.tap_stride + uniforms.first_vector;
         var a = input[place];
-        for (var i = 0u; i < whole; i++) {
+        for (var i = uniforms.first_vector; i < whole; i++) {
             place += 1u;
             let b = input[place];
             let h = taps[tap];
@@ -64,6 +70,9 @@ fn main(
                 sum += h.z * vec4f(a.zw, b.xy);
             }
         }
+    }
+    if uniforms.first_row > 0u || uniforms.first_vector > 0u {
+        sum += output[at];
     }
     output[at] = sum;
 }

@@ -8,6 +8,9 @@ struct Uniforms {
     inner: u32,
     columns: u32,
     first_row: u32,
+    // Part of the inner extent that this dispatch takes. All but the first add to the output.
+    first_inner: u32,
+    end_inner: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -29,9 +32,11 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     var s30 = vec4f(); var s31 = vec4f();
     var b0: vec4f;
     var b1: vec4f;
-    var at_a = row * inner;
-    var at_b = column;
-    for (var k = 0u; k < inner; k++) {
+    let first = uniforms.first_inner / 4u;
+    let end = uniforms.end_inner / 4u;
+    var at_a = row * inner + first;
+    var at_b = column + uniforms.first_inner * columns;
+    for (var k = first; k < end; k++) {
         let a0 = load_a(at_a);
         let a1 = load_a(at_a + inner);
         let a2 = load_a(at_a + 2u * inner);
@@ -67,6 +72,12 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
         at_a += 1u;
     }
     let at = row * columns + column;
+    if first > 0u {
+        s00 += output[at]; s01 += output[at + 1u];
+        s10 += output[at + columns]; s11 += output[at + columns + 1u];
+        s20 += output[at + 2u * columns]; s21 += output[at + 2u * columns + 1u];
+        s30 += output[at + 3u * columns]; s31 += output[at + 3u * columns + 1u];
+    }
     output[at] = s00; output[at + 1u] = s01;
     output[at + columns] = s10; output[at + columns + 1u] = s11;
     output[at + 2u * columns] = s20; output[at + 2u * columns + 1u] = s21;

@@ -6,6 +6,9 @@ struct Uniforms {
     inner: u32,
     columns: u32,
     first_row: u32,
+    // Part of the inner extent that this dispatch takes. All but the first add to the output.
+    first_inner: u32,
+    end_inner: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -18,8 +21,12 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
         return;
     }
     var sum = 0.0;
-    for (var k = 0u; k < uniforms.inner; k++) {
+    for (var k = uniforms.first_inner; k < uniforms.end_inner; k++) {
         sum += load_a(row * uniforms.inner + k) * load_b(k * uniforms.columns + id.x);
     }
-    output[row * uniforms.columns + id.x] = sum;
+    let at = row * uniforms.columns + id.x;
+    if uniforms.first_inner > 0u {
+        sum += output[at];
+    }
+    output[at] = sum;
 }

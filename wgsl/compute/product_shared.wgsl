@@ -9,6 +9,9 @@ struct Uniforms {
     inner: u32,
     columns: u32,
     first_row: u32,
+    // Part of the inner extent that this dispatch takes. All but the first add to the output.
+    first_inner: u32,
+    end_inner: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -32,7 +35,7 @@ fn main(
     var s1 = vec4f();
     var s2 = vec4f();
     var s3 = vec4f();
-    for (var start = 0u; start < inner; start += 4u) {
+    for (var start = uniforms.first_inner / 4u; start < uniforms.end_inner / 4u; start += 4u) {
         for (var part = 0u; part < 2u; part++) {
             let place = index + 64u * part;
             tile_a[place] = load_a((row + place / 4u) * inner + start + place % 4u);
@@ -69,6 +72,12 @@ fn main(
         workgroupBarrier();
     }
     let at = (row + 4u * local.y) * columns + column + local.x;
+    if uniforms.first_inner > 0u {
+        s0 += output[at];
+        s1 += output[at + columns];
+        s2 += output[at + 2u * columns];
+        s3 += output[at + 3u * columns];
+    }
     output[at] = s0;
     output[at + columns] = s1;
     output[at + 2u * columns] = s2;

@@ -8,6 +8,9 @@ struct Uniforms {
     inner: u32,
     columns: u32,
     first_row: u32,
+    // Part of the inner extent that this dispatch takes. All but the first add to the output.
+    first_inner: u32,
+    end_inner: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -21,13 +24,13 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) 
     let row = uniforms.first_row + id.y;
     let place = local.y * SIDE + local.x;
     var sum = 0.0;
-    for (var start = 0u; start < uniforms.inner; start += SIDE) {
+    for (var start = uniforms.first_inner; start < uniforms.end_inner; start += SIDE) {
         var a = 0.0;
-        if row < uniforms.rows && start + local.x < uniforms.inner {
+        if row < uniforms.rows && start + local.x < uniforms.end_inner {
             a = load_a(row * uniforms.inner + start + local.x);
         }
         var b = 0.0;
-        if start + local.y < uniforms.inner && id.x < uniforms.columns {
+        if start + local.y < uniforms.end_inner && id.x < uniforms.columns {
             b = load_b((start + local.y) * uniforms.columns + id.x);
         }
         tile_a[place] = a;
@@ -39,6 +42,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) 
         workgroupBarrier();
     }
     if row < uniforms.rows && id.x < uniforms.columns {
-        output[row * uniforms.columns + id.x] = sum;
+        let at = row * uniforms.columns + id.x;
+        if uniforms.first_inner > 0u {
+            sum += output[at];
+        }
+        output[at] = sum;
     }
 }

@@ -7,6 +7,9 @@ struct Uniforms {
     rows: u32,
     // In vectors.
     inner: u32,
+    // Part of the inner extent that this dispatch takes. All but the first add to the output.
+    first_inner: u32,
+    end_inner: u32,
 }
 
 @group(0) @binding(0) var<uniform> uniforms: Uniforms;
@@ -24,7 +27,7 @@ fn main(
     let row = id.y * count.x + id.x;
     var sum = 0.0;
     if row < uniforms.rows {
-        for (var k = local; k < uniforms.inner; k += WORKGROUP) {
+        for (var k = uniforms.first_inner + local; k < uniforms.end_inner; k += WORKGROUP) {
             sum += dot(load_a(row * uniforms.inner + k), vector[k]);
         }
     }
@@ -37,6 +40,10 @@ fn main(
         workgroupBarrier();
     }
     if local == 0u && row < uniforms.rows {
-        output[row] = sums[0];
+        var total = sums[0];
+        if uniforms.first_inner > 0u {
+            total += output[row];
+        }
+        output[row] = total;
     }
 }

@@ -2,7 +2,8 @@
 // block tells its own sum as soon as it has it, and the sum up to its end once it knows that; a block adds up the sums told
 // by those before it until it meets one of the latter kind. Workgroups take blocks in the order in which they start, so
 // whatever is waited for has begun. Devices need not run it while others wait, so nobody waits for long: who has looked
-// SPINS times sums the late block itself (decoupled fallback: Smith, Levien and Owens 2025).
+// SPINS times sums the late block itself (decoupled fallback: Smith, Levien and Owens 2025). Late are only blocks under way,
+// as many as the device runs at once: on llvmpipe, which leaves loops after 65535 rounds in all, as many as it has threads.
 //
 // Integers only: sums of floats would depend on who was late. Before scan.wgsl; needs SPINS.
 
