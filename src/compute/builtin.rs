@@ -129,8 +129,8 @@ pub(super) struct Work {
     pub cost: f64,
 }
 
-/// Most rounds that the loops of a kernel make in one invocation. Mesa's software rasterisers leave a loop when an
-/// invocation has gone round 65535 times in all, without a word; and shorter dispatches keep a driver's watchdog quiet.
+/// Most rounds that the loops of a kernel make in one invocation. llvmpipe leaves loops after 65535 (the fault "short loops"),
+/// and short dispatches keep a driver's watchdog quiet.
 pub(super) const ROUNDS: u32 = 1 << 15;
 
 impl Work {

@@ -71,9 +71,24 @@ pub(super) static NEGATIVE_REMAINDERS: Fault = Fault {
     },
 };
 
+pub(super) static SHORT_LOOPS: Fault = Fault {
+    name: "short loops",
+    adapters: "lavapipe and llvmpipe",
+    what: "an invocation that has gone round its loops 65535 times in all leaves them, and goes on with what it has",
+    instead: "sums of many terms are made in parts; kernels of your own must see to it themselves",
+    evidence: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+    befalls: |_, info| [&info.name, &info.driver].iter().any(|text| text.contains("llvmpipe")),
+};
+
 /// All that are known.
-static ALL: [&Fault; 5] =
-    [&LATE_TIMESTAMPS, &LAYERS_ARE_CUBES, &ALL_FORMATS_READ_AND_WRITE, &BRANCHES_IN_LOOPS, &NEGATIVE_REMAINDERS];
+static ALL: [&Fault; 6] = [
+    &LATE_TIMESTAMPS,
+    &LAYERS_ARE_CUBES,
+    &ALL_FORMATS_READ_AND_WRITE,
+    &BRANCHES_IN_LOOPS,
+    &NEGATIVE_REMAINDERS,
+    &SHORT_LOOPS,
+];
 
 /// Those of an adapter.
 pub(super) fn of(backend: BackendName, info: &wgpu::AdapterInfo) -> Vec<&'static Fault> {
@@ -177,7 +192,12 @@ mod tests {
                 // Two hundred times longer if it doubled with each from the first; there is much else to do for the fewer.
                 compile_branches(bare, 20) > compile_branches(bare, 12) * 4
             }
-            "negative remainders" => remainder(bare) != -1,
+            // Of numbers that the compiler does not know.
+            "negative remainders" => word(bare, "i32", "out[0] = (out[0] - 1) % (out[1] + 768);") as i32 != -1,
+            "short loops" => {
+                let text = "var n = 0u; for (var i = 0u; i < out[1] + 70000u; i++) { n += 1u; } out[0] = n;";
+                word(bare, "u32", text) != 70000
+            }
             name => panic!("nothing looks whether '{name}' is still there"),
         }
     }
@@ -257,18 +277,18 @@ mod tests {
         start.elapsed()
     }
 
-    /// -1 % 768, of numbers that the compiler does not know.
-    fn remainder(bare: &Bare) -> i32 {
-        let pipeline = bare.pipeline(
-            "@group(0) @binding(0) var<storage, read_write> out: array<i32>;
-            @compute @workgroup_size(1) fn main() { out[0] = (out[0] - 1) % (out[1] + 768); }",
-        );
+    /// The first of two words, both zero before, after such statements.
+    fn word(bare: &Bare, kind: &str, statements: &str) -> u32 {
+        let pipeline = bare.pipeline(&format!(
+            "@group(0) @binding(0) var<storage, read_write> out: array<{kind}>;
+            @compute @workgroup_size(1) fn main() {{ {statements} }}"
+        ));
         let out = bare.buffer(8, STORAGE);
         let host = bare.buffer(8, HOST);
         bare.run(&pipeline, out.as_entire_binding(), |encoder| {
             encoder.copy_buffer_to_buffer(&out, 0, &host, 0, 8);
         });
-        bytemuck::pod_collect_to_vec::<u8, i32>(&bare.read(&host))[0]
+        bytemuck::pod_collect_to_vec(&bare.read(&host))[0]
     }
 
     /// On the driver that `CYANOTYPE_BACKEND` names. A fault that is gone is reported and fails nothing: the list errs on
