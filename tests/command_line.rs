@@ -118,6 +118,8 @@ fn a_parameter_is_set() {
         ("exposur.stops=1", "did you mean 'exposure'?"),
         ("exposure.stops=nan", "must be a number from -20 to 20, found nan"),
         ("exposure.stops", "node.parameter=value"),
+        // A value has no comment, so this can only be meant as a colour.
+        ("exposure.stops=#ggg", "a colour has 3, 4, 6 or 8 hexadecimal digits"),
     ] {
         assert_contains(&fails(2, &["apply", &photo, &two, "exposure", "--set", setting]), part);
     }
@@ -429,6 +431,7 @@ fn operators_are_described() {
     let markdown = succeeds(&["ops", "--markdown"]);
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| `")).count(), cyanotype::ops::ALL.len());
     assert_contains(&fails(2, &["ops", "exposur"]), "did you mean 'exposure'?");
+    assert_contains(&succeeds(&["ops", "solid"]), "#rgb, #rgba, #rrggbb or #rrggbbaa");
 }
 
 #[test]
@@ -439,6 +442,12 @@ fn devices_are_listed() {
     let json: serde_json::Value = serde_json::from_str(&succeeds(&["devices", "--json"])).expect("JSON");
     assert_eq!(json["devices"][0]["backend"], "cpu");
     assert_contains(json["chosen"].as_str().expect("a text"), "asked for by name");
+    // In words, on whatever devices there are.
+    let full = succeeds(&["devices", "--full"]);
+    assert!(!full.contains("{\"") && !full.contains("not timed"), "{full}");
+    let shapes =
+        full.lines().filter(|line| line.starts_with("  passes     point ") && line.contains("; area ")).count();
+    assert_eq!(shapes + 1, json["devices"].as_array().map_or(0, Vec::len), "{full}");
 }
 
 #[test]
