@@ -160,6 +160,12 @@ fn files_are_wrong() {
     let claims_much = b"P6 65535 65535 255\n";
     fs::write(folder.path("large.ppm"), claims_much).expect("it can be written");
     assert_contains(&fails(1, &["apply", &folder.text("large.ppm"), &print, "invert"]), "limit");
+    fs::write(folder.path("wide.ppm"), b"P6 65536 1 255\n").expect("it can be written");
+    let error = fails(1, &["apply", &folder.text("wide.ppm"), &print, "invert"]);
+    assert_contains(&error, "wide.ppm: width of the picture is 65536, over the limit of 65535");
+    assert_contains(&fails(1, &["apply", "", &print, "invert"]), "error: an empty path: ");
+    assert_contains(&fails(2, &["apply", &photo, "", "invert"]), "error: an empty path ");
+    assert_contains(&fails(2, &["apply", &photo, "", &folder.text("out/"), "invert"]), "error: '' names no file");
     assert_contains(&fails(2, &["apply", &photo, &folder.text("print.docx"), "invert"]), "unknown picture format");
     assert_contains(&fails(1, &["apply", &photo, &folder.text("none/print.png"), "invert"]), "none");
     assert_contains(&fails(1, &["apply", &folder.text(""), &print, "invert"]), "error: ");

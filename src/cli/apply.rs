@@ -97,7 +97,7 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
     let mut jobs = Vec::with_capacity(inputs.len());
     for input in inputs {
         let Some(name) = input.file_name() else {
-            return Err(Failure::Usage(format!("{} names no file", input.display())));
+            return Err(Failure::Usage(format!("'{}' names no file", input.display())));
         };
         let mut path = folder.join(name);
         if let Some(extension) = extension {

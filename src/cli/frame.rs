@@ -6,7 +6,9 @@ use cyanotype::compute::Trace;
 use cyanotype::graph::lower::lower;
 use cyanotype::image::{EncodeOptions, FileFormat, Replacement};
 use cyanotype::op::{Reduction, Step};
-use cyanotype::{Context, Description, FrameOptions, Graph, GraphData, Image, PassTime, Profile, Program, Results};
+use cyanotype::{
+    Context, Description, Error, FrameOptions, Graph, GraphData, Image, PassTime, Profile, Program, Results,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -76,6 +78,14 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
 
+/// The failure of a picture's file. What is over a limit does not name it by itself.
+fn of_file(path: &Path, error: Error) -> Failure {
+    match error {
+        Error::Limit { .. } => Failure::Failed(format!("{}: {error}", path.display())),
+        other => other.into(),
+    }
+}
+
 impl Runner {
     pub fn new(context: Context, data: GraphData, common: &Common) -> Self {
         // Before any frame, so that nothing disturbs it; without it there is only less to say.
@@ -89,7 +99,8 @@ impl Runner {
     pub fn run(&self, inputs: &[(&str, &Path)], times: &mut Times) -> Outcome<Results> {
         let mut pictures = Vec::with_capacity(inputs.len());
         for (name, path) in inputs {
-            let picture = times.measure(format!("decode {}", path.display()), || Image::open(path))?;
+            let picture = times.measure(format!("decode {}", path.display()), || Image::open(path));
+            let picture = picture.map_err(|error| of_file(path, error))?;
             pictures.push((*name, picture));
         }
         let described: Vec<(String, Description)> =

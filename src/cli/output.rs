@@ -57,6 +57,9 @@ impl Target {
         if path.as_os_str() == "-" {
             return Ok(Target::Standard);
         }
+        if path.as_os_str().is_empty() {
+            return Err(Failure::Usage("an empty path names no file to write".into()));
+        }
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
             return Ok(Target::Numbers(path.to_path_buf()));
         }
