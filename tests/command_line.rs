@@ -500,6 +500,29 @@ fn a_trace_is_written_beside_the_picture() {
 }
 
 #[test]
+fn files_that_a_graph_names_are_not_overwritten() {
+    let folder = Folder::new();
+    let (photo, print, cube) = (folder.text("photo.png"), folder.text("print.png"), folder.text("same.cube"));
+    let table = "LUT_3D_SIZE 2\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 0 1\n1 0 1\n0 1 1\n1 1 1\n";
+    fs::write(&cube, table).expect("it can be written");
+    let chain = format!("lut3d '{cube}'");
+    assert_contains(&fails(2, &["apply", &photo, &print, &chain, "--trace", &cube]), "--overwrite");
+    let graph = folder.text("graph.txt");
+    fs::write(&graph, format!("@in | {chain} -> out")).expect("it can be written");
+    let (input, output) = (format!("in={photo}"), format!("out={print}"));
+    assert_contains(&fails(2, &["run", &graph, "-i", &input, "-o", &output, "--trace", &cube]), "--overwrite");
+    // By another name, and against a picture.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("same.cube", folder.path("link.png")).expect("links can be made");
+        assert_contains(&fails(2, &["apply", &photo, &folder.text("link.png"), &chain]), "--overwrite");
+    }
+    assert_eq!(fs::read_to_string(&cube).expect("it is still there"), table);
+    assert!(!Path::new(&print).exists());
+    succeeds(&["apply", &photo, &print, &chain, "--trace", &cube, "--overwrite"]);
+}
+
+#[test]
 fn a_closed_pipe_is_no_failure() {
     let mut child = command()
         .args(["ops", "--json"])

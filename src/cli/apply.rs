@@ -1,7 +1,7 @@
 //! `apply`: one picture through a chain to a file, or many to a folder with a bounded number in flight.
 
 use super::frame::{Runner, Times};
-use super::output::{Target, protect};
+use super::output::{Target, named_files, protect};
 use super::{Common, Encoding, Failure, Outcome, say};
 use cyanotype::GraphData;
 use cyanotype::image::FileFormat;
@@ -47,7 +47,7 @@ pub fn run(
         let target = Target::new(&output)?;
         inputs.into_iter().map(|input| Job { input, target: target.clone() }).collect()
     };
-    let sources: Vec<&Path> = pictures.iter().map(|job| job.input.as_path()).collect();
+    let sources: Vec<&Path> = pictures.iter().map(|job| job.input.as_path()).chain(named_files(&data)).collect();
     let targets: Vec<&Path> =
         pictures.iter().filter_map(|job| job.target.path()).chain(common.trace.as_deref()).collect();
     protect(&sources, &targets, common.overwrite)?;

@@ -1,7 +1,7 @@
 //! `run`: a graph in a file, with a file for each of its inputs and outputs. And the reading of such files.
 
 use super::frame::{Runner, Times};
-use super::output::{Target, protect};
+use super::output::{Target, named_files, protect};
 use super::{Common, Encoding, Failure, Outcome, at_place};
 use cyanotype::error::nearest;
 use cyanotype::graph::NodeContent;
@@ -27,7 +27,8 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
     }
     let targets: Vec<(&str, Target)> =
         outputs.iter().map(|(name, path)| Ok((name.as_str(), Target::new(path)?))).collect::<Outcome<_>>()?;
-    let sources: Vec<&Path> = inputs.iter().map(|(_, path)| path.as_path()).chain(std::iter::once(graph)).collect();
+    let pictures = inputs.iter().map(|(_, path)| path.as_path());
+    let sources: Vec<&Path> = pictures.chain([graph]).chain(named_files(&data)).collect();
     let written: Vec<&Path> =
         targets.iter().filter_map(|(_, target)| target.path()).chain(common.trace.as_deref()).collect();
     protect(&sources, &written, common.overwrite)?;

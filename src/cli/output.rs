@@ -2,6 +2,8 @@
 //! must not be overwritten.
 
 use super::{Failure, Outcome};
+use cyanotype::GraphData;
+use cyanotype::graph::NodeContent;
 use cyanotype::image::{FileFormat, Replacement};
 use std::collections::HashMap;
 use std::fs;
@@ -76,6 +78,18 @@ impl Target {
             Target::Standard => None,
         }
     }
+}
+
+/// Files that parameters of a graph name, such as the table of `lut3d`.
+pub fn named_files(data: &GraphData) -> impl Iterator<Item = &Path> {
+    let operators = data.nodes.iter().filter_map(|node| match &node.content {
+        NodeContent::Operator { operator, arguments } => Some((operator, arguments)),
+        _ => None,
+    });
+    operators.flat_map(|(operator, arguments)| {
+        let files = operator.parameters.iter().filter_map(|parameter| arguments.file(parameter.name));
+        files.map(|file| Path::new(&file.path))
+    })
 }
 
 /// Refuses outputs that are an input, by any name (other spelling, symbolic or hard link), and two outputs in one file.
