@@ -1,7 +1,7 @@
 //! Where results go: standard output, which may be closed at any time, and files, which appear whole or not at all. And what
 //! must not be overwritten.
 
-use super::{Failure, Outcome};
+use super::{Failure, Measuring, Outcome};
 use cyanotype::GraphData;
 use cyanotype::graph::NodeContent;
 use cyanotype::image::{FileFormat, Replacement};
@@ -76,6 +76,20 @@ impl Target {
         match self {
             Target::Picture(path) | Target::Numbers(path) => Some(path),
             Target::Standard => None,
+        }
+    }
+}
+
+impl Measuring {
+    /// Where the trace goes, if one is asked for, beside results.
+    pub(super) fn target<'t>(&self, mut results: impl Iterator<Item = &'t Target>) -> Outcome<Option<Target>> {
+        match &self.trace {
+            None => Ok(None),
+            Some(path) if path.as_os_str() != "-" => Ok(Some(Target::Numbers(path.clone()))),
+            Some(_) if results.any(|result| *result == Target::Standard) => {
+                Err(Failure::Usage("--trace -: a result goes to standard output already; name a file".into()))
+            }
+            Some(_) => Ok(Some(Target::Standard)),
         }
     }
 }
