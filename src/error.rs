@@ -1,14 +1,14 @@
 //! The one error type. Every failure that a caller can meet is a variant here, with enough context (operator, node,
 //! expected, found) for a person to mend the cause. It knows nothing of the backends: they translate their own errors.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What went wrong, where, and what was expected.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {message}", shown(path))]
     Io { path: PathBuf, message: String },
 
     /// The bytes are not a picture that can be decoded (truncated, damaged, unsupported).
@@ -98,6 +98,11 @@ pub enum Error {
     /// The device reported a failure that none of the above describes.
     #[error("device error: {0}")]
     Device(String),
+}
+
+/// A path as error texts name it.
+fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() { "an empty path".into() } else { path.display().to_string() }
 }
 
 fn suggest(suggestion: &Option<String>) -> String {

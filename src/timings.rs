@@ -49,7 +49,8 @@ impl PassTime {
 impl Timings {
     /// The sum of all passes. `None` if one was not measured.
     pub fn passes_ms(&self) -> Option<f64> {
-        self.passes.iter().map(|pass| pass.milliseconds).sum()
+        // The sum of nothing is -0.0, which would be printed so.
+        self.passes.iter().map(|pass| pass.milliseconds).sum::<Option<f64>>().map(|sum| sum + 0.0)
     }
 }
 

@@ -118,6 +118,8 @@ fn a_parameter_is_set() {
         ("exposur.stops=1", "did you mean 'exposure'?"),
         ("exposure.stops=nan", "must be a number from -20 to 20, found nan"),
         ("exposure.stops", "node.parameter=value"),
+        // A value has no comment, so this can only be meant as a colour.
+        ("exposure.stops=#ggg", "a colour has 3, 4, 6 or 8 hexadecimal digits"),
     ] {
         assert_contains(&fails(2, &["apply", &photo, &two, "exposure", "--set", setting]), part);
     }
@@ -158,6 +160,12 @@ fn files_are_wrong() {
     let claims_much = b"P6 65535 65535 255\n";
     fs::write(folder.path("large.ppm"), claims_much).expect("it can be written");
     assert_contains(&fails(1, &["apply", &folder.text("large.ppm"), &print, "invert"]), "limit");
+    fs::write(folder.path("wide.ppm"), b"P6 65536 1 255\n").expect("it can be written");
+    let error = fails(1, &["apply", &folder.text("wide.ppm"), &print, "invert"]);
+    assert_contains(&error, "wide.ppm: width of the picture is 65536, over the limit of 65535");
+    assert_contains(&fails(1, &["apply", "", &print, "invert"]), "error: an empty path: ");
+    assert_contains(&fails(2, &["apply", &photo, "", "invert"]), "error: an empty path ");
+    assert_contains(&fails(2, &["apply", &photo, "", &folder.text("out/"), "invert"]), "error: '' names no file");
     assert_contains(&fails(2, &["apply", &photo, &folder.text("print.docx"), "invert"]), "unknown picture format");
     assert_contains(&fails(1, &["apply", &photo, &folder.text("none/print.png"), "invert"]), "none");
     assert_contains(&fails(1, &["apply", &folder.text(""), &print, "invert"]), "error: ");
@@ -429,6 +437,7 @@ fn operators_are_described() {
     let markdown = succeeds(&["ops", "--markdown"]);
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| `")).count(), cyanotype::ops::ALL.len());
     assert_contains(&fails(2, &["ops", "exposur"]), "did you mean 'exposure'?");
+    assert_contains(&succeeds(&["ops", "solid"]), "#rgb, #rgba, #rrggbb or #rrggbbaa");
 }
 
 #[test]
@@ -439,6 +448,12 @@ fn devices_are_listed() {
     let json: serde_json::Value = serde_json::from_str(&succeeds(&["devices", "--json"])).expect("JSON");
     assert_eq!(json["devices"][0]["backend"], "cpu");
     assert_contains(json["chosen"].as_str().expect("a text"), "asked for by name");
+    // In words, on whatever devices there are.
+    let full = succeeds(&["devices", "--full"]);
+    assert!(!full.contains("{\"") && !full.contains("not timed"), "{full}");
+    let shapes =
+        full.lines().filter(|line| line.starts_with("  passes     point ") && line.contains("; area ")).count();
+    assert_eq!(shapes + 1, json["devices"].as_array().map_or(0, Vec::len), "{full}");
 }
 
 #[test]
@@ -478,10 +493,100 @@ fn a_trace_is_written_beside_the_picture() {
     let events = json["traceEvents"].as_array().expect("events");
     assert!(!events.is_empty() && events.iter().all(|event| event["ph"] == "X"), "{json}");
     assert!(events.iter().any(|event| event["name"].as_str().is_some_and(|name| name.contains("invert"))), "{json}");
-    // Where it cannot be written is a failure, and an input is not overwritten by it.
-    let lost = folder.text("nowhere/trace.json");
-    assert_eq!(run(&["apply", &photo, &print, "invert", "--trace", &lost]).status.code(), Some(1));
-    assert_eq!(run(&["apply", &photo, &print, "invert", "--trace", &photo]).status.code(), Some(2));
+    // What is not known on the CPU is not told.
+    for event in events {
+        let known: Vec<&str> = event["args"].as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(known, ["picture", "wall ms"], "{event}");
+        assert_eq!(event["args"]["picture"], photo.as_str());
+    }
+    // An input is not overwritten by it. Where it cannot be written nothing runs.
+    fs::remove_file(&print).expect("it was written");
+    assert_contains(&fails(2, &["apply", &photo, &print, "invert", "--trace", &photo]), "--overwrite");
+    assert_contains(&fails(1, &["apply", &photo, &print, "invert", "--trace", &folder.text("no/t.json")]), "no/t.json");
+    assert_contains(&fails(1, &["apply", &photo, &print, "invert", "--trace", &folder.text(".")]), "is a folder");
+    assert_contains(
+        &fails(1, &["apply", &photo, &folder.text("out/"), "invert", "--trace", &folder.text("no/t")]),
+        "no/t",
+    );
+    assert_eq!(folder.names(), ["photo.png", "trace.json"]);
+}
+
+/// The pictures that the events of a trace tell of.
+fn pictures_of(trace: &[u8]) -> Vec<String> {
+    let json: serde_json::Value = serde_json::from_slice(trace).expect("it is JSON");
+    let events = json["traceEvents"].as_array().expect("events");
+    let names = events.iter().map(|event| event["args"]["picture"].as_str().expect("a name").to_string());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_batch_is_traced_although_a_picture_fails() {
+    let folder = Folder::new();
+    let (photo, bad, out) = (folder.text("photo.png"), folder.text("bad.png"), folder.text("out"));
+    let other = folder.text("other.png");
+    fs::copy(&photo, &other).expect("it can be copied");
+    fs::write(&bad, "no picture").expect("it can be written");
+    // Inside the folder that is made.
+    let trace = folder.text("out/trace.json");
+    let error = fails(1, &["apply", &photo, &bad, &other, &out, "invert", "--trace", &trace]);
+    assert_contains(&error, "1 of 3 pictures failed");
+    assert_eq!(pictures_of(&fs::read(&trace).expect("it was written")), [other.clone(), photo.clone()]);
+    // Where none ran there is nothing to tell.
+    fails(1, &["apply", &bad, &folder.text("none/"), "invert", "--trace", &folder.text("none.json")]);
+    fails(1, &["apply", &bad, &folder.text("none.png"), "invert", "--trace", &folder.text("none.json")]);
+    assert_eq!(folder.names(), ["bad.png", "other.png", "out", "photo.png"]);
+}
+
+#[test]
+fn a_trace_to_standard_output() {
+    let folder = Folder::new();
+    let (photo, print) = (folder.text("photo.png"), folder.text("print.png"));
+    assert_eq!(
+        pictures_of(succeeds(&["apply", &photo, &print, "invert", "--trace", "-"]).as_bytes()),
+        [photo.as_str()]
+    );
+    assert_contains(&fails(2, &["apply", &photo, "-", "histogram", "--trace", "-"]), "standard output already");
+    // A pipe, which is no file in any folder.
+    #[cfg(target_os = "linux")]
+    assert_eq!(
+        pictures_of(succeeds(&["apply", &photo, &print, "invert", "--trace", "/dev/stdout"]).as_bytes()),
+        [photo.as_str()]
+    );
+}
+
+#[test]
+fn only_what_runs_pictures_takes_times() {
+    for command in [&["explain", "invert"][..], &["devices"], &["ops"], &["tune", "--dry-run", "--elements", "1"]] {
+        for option in [&["--trace", "trace.json"][..], &["--time"]] {
+            assert_contains(&fails(2, &[command, option].concat()), &format!("unexpected argument '{}'", option[0]));
+        }
+    }
+}
+
+#[test]
+fn files_that_a_graph_names_are_not_overwritten() {
+    let folder = Folder::new();
+    let (photo, print, cube) = (folder.text("photo.png"), folder.text("print.png"), folder.text("same.cube"));
+    let table = "LUT_3D_SIZE 2\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 0 1\n1 0 1\n0 1 1\n1 1 1\n";
+    fs::write(&cube, table).expect("it can be written");
+    let chain = format!("lut3d '{cube}'");
+    assert_contains(&fails(2, &["apply", &photo, &print, &chain, "--trace", &cube]), "--overwrite");
+    let graph = folder.text("graph.txt");
+    fs::write(&graph, format!("@in | {chain} -> out")).expect("it can be written");
+    let (input, output) = (format!("in={photo}"), format!("out={print}"));
+    assert_contains(&fails(2, &["run", &graph, "-i", &input, "-o", &output, "--trace", &cube]), "--overwrite");
+    // By another name, and against a picture.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("same.cube", folder.path("link.png")).expect("links can be made");
+        assert_contains(&fails(2, &["apply", &photo, &folder.text("link.png"), &chain]), "--overwrite");
+    }
+    assert_eq!(fs::read_to_string(&cube).expect("it is still there"), table);
+    assert!(!Path::new(&print).exists());
+    succeeds(&["apply", &photo, &print, &chain, "--trace", &cube, "--overwrite"]);
+    assert_eq!(pictures_of(&fs::read(&cube).expect("it is there")), [photo]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! `apply`: one picture through a chain to a file, or many to a folder with a bounded number in flight.
 
 use super::frame::{Runner, Times};
-use super::output::{Target, protect};
-use super::{Common, Encoding, Failure, Outcome, say};
+use super::output::{Target, named_files, protect};
+use super::{Common, Encoding, Failure, Measuring, Outcome, say};
 use cyanotype::GraphData;
 use cyanotype::image::FileFormat;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,6 +16,14 @@ struct Job {
     target: Target,
 }
 
+/// What is asked for where pictures go to a folder.
+pub struct InFolder {
+    /// The extension of all of them.
+    pub extension: Option<String>,
+    /// Most in flight at a time.
+    pub jobs: Option<u16>,
+}
+
 /// Most pictures in flight unless asked for more: each takes memory, and past a few cores the disk is what is waited for.
 const JOBS: usize = 8;
 
@@ -23,8 +31,8 @@ pub fn run(
     common: &Common,
     mut arguments: Vec<OsString>,
     encoding: &Encoding,
-    extension: Option<&str>,
-    jobs: Option<u16>,
+    measuring: &Measuring,
+    folder: &InFolder,
 ) -> Outcome {
     let usage = || Failure::Usage("apply needs a picture, a file or folder to write, and a chain".into());
     let chain = arguments.pop().ok_or_else(usage)?;
@@ -38,36 +46,34 @@ pub fn run(
         return Err(Failure::Usage("'-' takes the numbers of one picture; several need a folder".into()));
     }
     let to_folder = !is_standard && (inputs.len() > 1 || output.is_dir() || ends_with_separator(&output));
-    let jobs_given = jobs.map(usize::from);
     let pictures = if to_folder {
-        in_folder(inputs, &output, extension)?
-    } else if extension.is_some() {
+        in_folder(inputs, &output, folder.extension.as_deref())?
+    } else if folder.extension.is_some() {
         return Err(Failure::Usage("--extension is for outputs in a folder".into()));
     } else {
         let target = Target::new(&output)?;
         inputs.into_iter().map(|input| Job { input, target: target.clone() }).collect()
     };
-    let sources: Vec<&Path> = pictures.iter().map(|job| job.input.as_path()).collect();
-    let targets: Vec<&Path> =
-        pictures.iter().filter_map(|job| job.target.path()).chain(common.trace.as_deref()).collect();
+    let trace = measuring.target(pictures.iter().map(|job| &job.target))?;
+    let sources: Vec<&Path> = pictures.iter().map(|job| job.input.as_path()).chain(named_files(&data)).collect();
+    let targets: Vec<&Path> = pictures.iter().map(|job| &job.target).chain(&trace).filter_map(Target::path).collect();
     protect(&sources, &targets, common.overwrite)?;
+    let one = |runner: &Runner, job: &Job| apply(runner, job, &input_name, &output_name, encoding, measuring.time);
     if to_folder {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        let jobs = jobs_given.unwrap_or(cores.min(JOBS)).min(pictures.len()).max(1);
+        let jobs = folder.jobs.map_or(cores.min(JOBS), usize::from).min(pictures.len()).max(1);
         let is_new = !output.exists();
         std::fs::create_dir_all(&output).map_err(|error| Failure::Failed(format!("{}: {error}", output.display())))?;
-        let runner = Runner::new(common.context(jobs)?, data, common);
-        let one = |job: &Job| apply(&runner, job, &input_name, &output_name, encoding, common.time);
-        let outcome = many(&pictures, jobs, one).and_then(|()| runner.write_trace());
+        let outcome = Runner::new(data, common, measuring, trace, jobs)
+            .and_then(|runner| runner.write_trace(many(&pictures, jobs, |job| one(&runner, job))));
         if is_new && outcome.is_err() {
             // Where nothing was written the folder goes as well; one that holds something stays, as this then fails.
             let _ = std::fs::remove_dir(&output);
         }
         return outcome;
     }
-    let runner = Runner::new(common.context(1)?, data, common);
-    pictures.iter().try_for_each(|job| apply(&runner, job, &input_name, &output_name, encoding, common.time))?;
-    runner.write_trace()
+    let runner = Runner::new(data, common, measuring, trace, 1)?;
+    runner.write_trace(pictures.iter().try_for_each(|job| one(&runner, job)))
 }
 
 /// The one input and the one output.
@@ -97,7 +103,7 @@ fn in_folder(inputs: Vec<PathBuf>, folder: &Path, extension: Option<&str>) -> Ou
     let mut jobs = Vec::with_capacity(inputs.len());
     for input in inputs {
         let Some(name) = input.file_name() else {
-            return Err(Failure::Usage(format!("{} names no file", input.display())));
+            return Err(Failure::Usage(format!("'{}' names no file", input.display())));
         };
         let mut path = folder.join(name);
         if let Some(extension) = extension {

@@ -65,11 +65,19 @@ fn write_device(out: &mut dyn Write, device: &DeviceInfo, full: bool) -> io::Res
         .as_object()
         .into_iter()
         .flatten()
-        .filter(|(_, value)| !unlimited(value) && !value.as_array().is_some_and(|list| list.iter().all(unlimited)))
+        .filter(|(name, value)| {
+            *name != "pass_shapes"
+                && !unlimited(value)
+                && !value.as_array().is_some_and(|list| list.iter().all(unlimited))
+        })
         .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
         .collect();
     let limits = if limits.is_empty() { "none".to_string() } else { limits.join(", ") };
     writeln!(out, "  limits     {}", wide(&limits))?;
+    if device.backend != "cpu" {
+        let shapes = device.limits.pass_shapes;
+        writeln!(out, "  passes     {}", wide(&format!("point {}; area {}", shapes.point, shapes.area)))?;
+    }
     if full {
         if !device.storage_formats.is_empty() {
             writeln!(out, "  storage    {}", wide(&device.storage_formats.join(", ")))?;

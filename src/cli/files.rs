@@ -1,8 +1,8 @@
 //! `run`: a graph in a file, with a file for each of its inputs and outputs. And the reading of such files.
 
 use super::frame::{Runner, Times};
-use super::output::{Target, protect};
-use super::{Common, Encoding, Failure, Outcome, at_place};
+use super::output::{Target, named_files, protect};
+use super::{Common, Encoding, Failure, Measuring, Outcome, at_place};
 use cyanotype::error::nearest;
 use cyanotype::graph::NodeContent;
 use cyanotype::{Error, Graph, GraphData};
@@ -13,7 +13,14 @@ use std::path::{Path, PathBuf};
 /// Most bytes of a graph's file: the JSON form's own limit.
 const GRAPH_LIMIT: u64 = 64 << 20;
 
-pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsString], encoding: &Encoding) -> Outcome {
+pub fn run(
+    common: &Common,
+    graph: &Path,
+    inputs: &[OsString],
+    outputs: &[OsString],
+    encoding: &Encoding,
+    measuring: &Measuring,
+) -> Outcome {
     let mut data = common.with_settings(read(graph)?)?;
     let input_names: Vec<String> = data.input_names().map(str::to_string).collect();
     let output_names: Vec<String> = data.outputs.iter().map(|output| output.name.clone()).collect();
@@ -27,24 +34,25 @@ pub fn run(common: &Common, graph: &Path, inputs: &[OsString], outputs: &[OsStri
     }
     let targets: Vec<(&str, Target)> =
         outputs.iter().map(|(name, path)| Ok((name.as_str(), Target::new(path)?))).collect::<Outcome<_>>()?;
-    let sources: Vec<&Path> = inputs.iter().map(|(_, path)| path.as_path()).chain(std::iter::once(graph)).collect();
-    let written: Vec<&Path> =
-        targets.iter().filter_map(|(_, target)| target.path()).chain(common.trace.as_deref()).collect();
+    let trace = measuring.target(targets.iter().map(|(_, target)| target))?;
+    let pictures = inputs.iter().map(|(_, path)| path.as_path());
+    let sources: Vec<&Path> = pictures.chain([graph]).chain(named_files(&data)).collect();
+    let written: Vec<&Path> = targets.iter().map(|(_, target)| target).chain(&trace).filter_map(Target::path).collect();
     protect(&sources, &written, common.overwrite)?;
 
-    let runner = Runner::new(common.context(1)?, data, common);
+    let runner = Runner::new(data, common, measuring, trace, 1)?;
     let mut times = Times::start();
     let inputs: Vec<(&str, &Path)> = inputs
         .iter()
         .filter(|(name, _)| needed.contains(name))
         .map(|(name, path)| (name.as_str(), path.as_path()))
         .collect();
-    let results = runner.run(&inputs, &mut times)?;
-    runner.write(&results, &targets, encoding, &mut times)?;
-    if common.time {
+    let outcome =
+        runner.run(&inputs, &mut times).and_then(|results| runner.write(&results, &targets, encoding, &mut times));
+    if measuring.time && outcome.is_ok() {
         times.say(&graph.display().to_string());
     }
-    runner.write_trace()
+    runner.write_trace(outcome)
 }
 
 /// A graph from its file: JSON where the extension or the first character says so, else text.

@@ -1,12 +1,14 @@
 //! One run of a graph from files to files: decode, compile, run, encode. Measures each.
 
 use super::output::{Target, Written, write_together};
-use super::{Common, Encoding, Failure, Outcome, say};
+use super::{Common, Encoding, Failure, Measuring, Outcome, say};
 use cyanotype::compute::Trace;
 use cyanotype::graph::lower::lower;
 use cyanotype::image::{EncodeOptions, FileFormat, Replacement};
 use cyanotype::op::{Reduction, Step};
-use cyanotype::{Context, Description, FrameOptions, Graph, GraphData, Image, PassTime, Profile, Program, Results};
+use cyanotype::{
+    Context, Description, Error, FrameOptions, Graph, GraphData, Image, PassTime, Profile, Program, Results,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,10 +22,12 @@ pub struct Runner {
     common: Common,
     /// Programs by the pictures they were compiled for. In a folder most have one size.
     programs: Mutex<HashMap<Vec<(String, Description)>, Arc<Program>>>,
-    /// Gigabytes a second that the device copies, where passes are compared with that.
-    copy_bandwidth: Option<f64>,
-    /// The passes of all frames, for `--trace`.
+    /// Whether passes are timed.
+    is_profiled: bool,
+    /// The passes of all frames, and what the device copies, which they are compared with.
     trace: Mutex<Trace>,
+    /// Where `--trace` goes.
+    trace_target: Option<Target>,
 }
 
 /// Programs kept; each may hold buffers for its pictures on the device.
@@ -76,39 +80,78 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
 
+/// Bytes and rate of a pass, and what that is of a copy's, as far as they are known.
+fn traffic(pass: &PassTime, copy_bandwidth: Option<f64>) -> String {
+    let Some((bytes, rate)) = pass.bytes.zip(pass.bandwidth()) else { return String::new() };
+    let share = copy_bandwidth.map_or(String::new(), |copy| format!(", {:.0}% of a copy", 100.0 * rate / copy));
+    format!(" ({}, {rate:.2} GB/s{share})", megabytes(bytes))
+}
+
+/// The failure of a picture's file. What is over a limit does not name it by itself.
+fn of_file(path: &Path, error: Error) -> Failure {
+    match error {
+        Error::Limit { .. } => Failure::Failed(format!("{}: {error}", path.display())),
+        other => other.into(),
+    }
+}
+
+/// Fails where a file could not be written, and leaves everything as it is: to know before work that takes long.
+fn try_to_write(path: &Path) -> Outcome {
+    if path.is_dir() {
+        return Err(Failure::Failed(format!("{} is a folder", path.display())));
+    }
+    drop(Replacement::prepare(path, &[])?);
+    Ok(())
+}
+
 impl Runner {
-    pub fn new(context: Context, data: GraphData, common: &Common) -> Self {
+    /// For so many frames in flight.
+    pub fn new(
+        data: GraphData,
+        common: &Common,
+        measuring: &Measuring,
+        trace_target: Option<Target>,
+        frames_in_flight: usize,
+    ) -> Outcome<Self> {
+        if let Some(path) = trace_target.as_ref().and_then(Target::path) {
+            try_to_write(path)?;
+        }
+        let context = common.context(frames_in_flight)?;
+        let is_profiled = measuring.time || measuring.trace.is_some();
         // Before any frame, so that nothing disturbs it; without it there is only less to say.
-        let copy_bandwidth = if common.time { context.copy_bandwidth().ok().flatten() } else { None };
+        let copy_bandwidth = if is_profiled { context.copy_bandwidth().ok().flatten() } else { None };
         let trace = Trace { device: context.description(), events: Vec::new(), copy_bandwidth };
         let (programs, trace) = (Mutex::default(), Mutex::new(trace));
-        Runner { context, data, common: common.clone(), programs, copy_bandwidth, trace }
+        Ok(Runner { context, data, common: common.clone(), programs, is_profiled, trace, trace_target })
     }
 
     /// Runs the graph on pictures from files.
     pub fn run(&self, inputs: &[(&str, &Path)], times: &mut Times) -> Outcome<Results> {
         let mut pictures = Vec::with_capacity(inputs.len());
         for (name, path) in inputs {
-            let picture = times.measure(format!("decode {}", path.display()), || Image::open(path))?;
+            let picture = times.measure(format!("decode {}", path.display()), || Image::open(path));
+            let picture = picture.map_err(|error| of_file(path, error))?;
             pictures.push((*name, picture));
         }
         let described: Vec<(String, Description)> =
             pictures.iter().map(|(name, picture)| (name.to_string(), picture.description())).collect();
         let (program, is_new) = times.measure("compile", || self.program(described))?;
         let borrowed: Vec<(&str, &Image)> = pictures.iter().map(|(name, picture)| (*name, picture)).collect();
-        let is_profiled = self.common.time || self.common.trace.is_some();
-        let profile = if is_profiled { Profile::PassByPass } else { Profile::Off };
-        if is_profiled && is_new && program.is_on_gpu() {
+        let profile = if self.is_profiled { Profile::PassByPass } else { Profile::Off };
+        if self.is_profiled && is_new && program.is_on_gpu() {
             // Some drivers compile only now, which is no time of a pass.
             times.measure("first run", || program.run(&borrowed))?;
         }
         let options = FrameOptions { profile, ..FrameOptions::default() };
         let results = times.measure("run", || program.run_with(&borrowed, options))?;
         if let Some(timings) = results.timings() {
+            let mut trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
             // What the whole run consists of, as far as the backend knows.
             times.stages.push(("  upload".into(), Some(timings.upload_ms)));
             for pass in &timings.passes {
-                times.stages.push((format!("  pass {}{}", pass.label, self.traffic(pass)), pass.milliseconds));
+                times
+                    .stages
+                    .push((format!("  pass {}{}", pass.label, traffic(pass, trace.copy_bandwidth)), pass.milliseconds));
             }
             times.stages.push(("  readback".into(), Some(timings.readback_ms)));
             if let Some(moved) = timings.passes.iter().map(|pass| pass.bytes).sum::<Option<u64>>() {
@@ -116,24 +159,29 @@ impl Runner {
                 let planned = report.bytes_read + report.bytes_written;
                 times.notes.push(format!("passes moved {}, the plan has {}", megabytes(moved), megabytes(planned)));
             }
-            self.trace.lock().unwrap_or_else(PoisonError::into_inner).add_frame(timings);
+            let names: Vec<String> = inputs.iter().map(|(_, path)| path.display().to_string()).collect();
+            let names = (!names.is_empty()).then(|| names.join(", "));
+            trace.add_frame(names.as_deref(), timings);
         }
         Ok(results)
     }
 
-    /// Bytes and rate of a pass, and what that is of a copy's, as far as they are known.
-    fn traffic(&self, pass: &PassTime) -> String {
-        let Some((bytes, rate)) = pass.bytes.zip(pass.bandwidth()) else { return String::new() };
-        let share =
-            self.copy_bandwidth.map_or(String::new(), |copy| format!(", {:.0}% of a copy", 100.0 * rate / copy));
-        format!(" ({}, {rate:.2} GB/s{share})", megabytes(bytes))
-    }
-
-    /// Writes what `--trace` asks for, once all frames have run.
-    pub fn write_trace(&self) -> Outcome {
-        let Some(path) = &self.common.trace else { return Ok(()) };
+    /// Writes what `--trace` asks for, once all frames have run, and passes on what became of them. Where some failed the
+    /// others are still worth telling of; where none ran there is nothing to tell.
+    pub fn write_trace(&self, outcome: Outcome) -> Outcome {
+        let Some(target) = &self.trace_target else { return outcome };
         let trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Replacement::prepare(path, trace.chrome_json().as_bytes())?.commit()?)
+        if outcome.is_err() && trace.events.is_empty() {
+            return outcome;
+        }
+        let written = write_together(&[Written { target: target.clone(), bytes: trace.chrome_json().into_bytes() }]);
+        match (outcome, written) {
+            (Err(failure), Err(Failure::Failed(message))) => {
+                say(&format!("error: {message}"));
+                Err(failure)
+            }
+            (outcome, written) => outcome.and(written),
+        }
     }
 
     /// The program for such pictures, and whether it was made just now.

@@ -54,13 +54,6 @@ struct Common {
     /// How values are kept between passes on a GPU: 8 bit (within 0 to 1), half or single floats. The CPU keeps single floats
     #[arg(long, global = true, value_enum, default_value_t = PrecisionName::Half)]
     precision: PrecisionName,
-    /// Say on standard error how long everything took; each pass with the bytes that it moves, on a GPU also as a share of
-    /// what the device copies in that time. Where the device has no clock to trust, passes run one by one
-    #[arg(long, global = true)]
-    time: bool,
-    /// Write the times of all passes to a file that chrome://tracing and Perfetto read
-    #[arg(long, global = true, value_name = "FILE")]
-    trace: Option<PathBuf>,
     /// Change a parameter of the graph; may be repeated
     #[arg(long, global = true, value_name = "NODE.PARAMETER=VALUE")]
     set: Vec<String>,
@@ -107,6 +100,8 @@ enum Command {
         arguments: Vec<OsString>,
         #[command(flatten)]
         encoding: Encoding,
+        #[command(flatten)]
+        measuring: Measuring,
         /// File format of outputs in a folder, by extension; by default that of each input
         #[arg(long, value_name = "EXTENSION")]
         extension: Option<String>,
@@ -126,6 +121,8 @@ enum Command {
         output: Vec<OsString>,
         #[command(flatten)]
         encoding: Encoding,
+        #[command(flatten)]
+        measuring: Measuring,
     },
     /// Say which passes a chain becomes, what they read and write, and why
     Explain {
@@ -190,6 +187,18 @@ struct Encoding {
     /// Quality of JPEG files
     #[arg(long, value_name = "1-100", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
     quality: u8,
+}
+
+/// What is said of the time that pictures take.
+#[derive(Debug, Clone, Args)]
+struct Measuring {
+    /// Say on standard error how long everything took; each pass with the bytes that it moves, on a GPU also as a share of
+    /// what the device copies in that time. Where the device has no clock to trust, passes run one by one
+    #[arg(long)]
+    time: bool,
+    /// Write the times of all passes to a file that chrome://tracing and Perfetto read, or to standard output for '-'
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 /// Why a command did not succeed.
@@ -309,10 +318,13 @@ impl CommandLine {
     fn run(self) -> Outcome {
         let common = self.common;
         match self.command {
-            Command::Apply { arguments, encoding, extension, jobs } => {
-                apply::run(&common, arguments, &encoding, extension.as_deref(), jobs)
+            Command::Apply { arguments, encoding, measuring, extension, jobs } => {
+                let folder = apply::InFolder { extension, jobs };
+                apply::run(&common, arguments, &encoding, &measuring, &folder)
             }
-            Command::Run { graph, input, output, encoding } => files::run(&common, &graph, &input, &output, &encoding),
+            Command::Run { graph, input, output, encoding, measuring } => {
+                files::run(&common, &graph, &input, &output, &encoding, &measuring)
+            }
             Command::Explain { chain, size, format, json, wgsl } => {
                 explain::run(&common, &chain, &size, &format, explain::Style { json, wgsl })
             }

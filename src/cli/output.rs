@@ -1,7 +1,9 @@
 //! Where results go: standard output, which may be closed at any time, and files, which appear whole or not at all. And what
 //! must not be overwritten.
 
-use super::{Failure, Outcome};
+use super::{Failure, Measuring, Outcome};
+use cyanotype::GraphData;
+use cyanotype::graph::NodeContent;
 use cyanotype::image::{FileFormat, Replacement};
 use std::collections::HashMap;
 use std::fs;
@@ -57,6 +59,9 @@ impl Target {
         if path.as_os_str() == "-" {
             return Ok(Target::Standard);
         }
+        if path.as_os_str().is_empty() {
+            return Err(Failure::Usage("an empty path names no file to write".into()));
+        }
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
             return Ok(Target::Numbers(path.to_path_buf()));
         }
@@ -73,6 +78,32 @@ impl Target {
             Target::Standard => None,
         }
     }
+}
+
+impl Measuring {
+    /// Where the trace goes, if one is asked for, beside results.
+    pub(super) fn target<'t>(&self, mut results: impl Iterator<Item = &'t Target>) -> Outcome<Option<Target>> {
+        match &self.trace {
+            None => Ok(None),
+            Some(path) if path.as_os_str() != "-" => Ok(Some(Target::Numbers(path.clone()))),
+            Some(_) if results.any(|result| *result == Target::Standard) => {
+                Err(Failure::Usage("--trace -: a result goes to standard output already; name a file".into()))
+            }
+            Some(_) => Ok(Some(Target::Standard)),
+        }
+    }
+}
+
+/// Files that parameters of a graph name, such as the table of `lut3d`.
+pub fn named_files(data: &GraphData) -> impl Iterator<Item = &Path> {
+    let operators = data.nodes.iter().filter_map(|node| match &node.content {
+        NodeContent::Operator { operator, arguments } => Some((operator, arguments)),
+        _ => None,
+    });
+    operators.flat_map(|(operator, arguments)| {
+        let files = operator.parameters.iter().filter_map(|parameter| arguments.file(parameter.name));
+        files.map(|file| Path::new(&file.path))
+    })
 }
 
 /// Refuses outputs that are an input, by any name (other spelling, symbolic or hard link), and two outputs in one file.

@@ -11,7 +11,7 @@ pub struct Lack {
 
 /// Features by wgpu's name, what they are, and what is done without.
 const FEATURES: [(&str, &str, &str); 6] = [
-    ("TIMESTAMP_QUERY", "a clock of its own", "dispatches are timed alone by the host's clock"),
+    ("TIMESTAMP_QUERY", "a clock of its own", "passes and dispatches are timed one by one by the host's clock"),
     ("MAPPABLE_PRIMARY_BUFFERS", "memory that host and kernels use alike", "data is copied through staging buffers"),
     ("SHADER_F16", "arithmetic on half floats", "halfs are storage only, unpacked by integers and computed as floats"),
     ("SUBGROUP", "subgroups", "reductions and scans go through workgroup memory, as on every device"),

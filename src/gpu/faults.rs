@@ -28,7 +28,7 @@ pub(super) static LATE_TIMESTAMPS: Fault = Fault {
     name: "late timestamps",
     adapters: "lavapipe (Vulkan)",
     what: "the timestamps of a pass are often microseconds apart, however long it takes",
-    instead: "passes are not timed",
+    instead: "passes are timed one by one by the host's clock, where times are asked for, and when tuning",
     evidence: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/frontends/lavapipe/lvp_execute.c",
     befalls: |backend, info| backend == BackendName::Vulkan && info.driver == "llvmpipe",
 };

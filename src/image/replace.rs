@@ -95,11 +95,12 @@ impl Drop for Temporary {
 
 impl<'b> Content<'b> {
     fn prepare(path: &Path, bytes: &'b [u8]) -> io::Result<Content<'b>> {
-        let target = followed(path)?;
-        let old = fs::metadata(&target).ok();
+        // Asked of the path itself: where /dev/stdout is a pipe, what its links spell leads nowhere.
+        let old = fs::metadata(path).ok();
         if old.as_ref().is_some_and(|old| !old.is_file()) {
             return Ok(Content::Bytes(bytes));
         }
+        let target = followed(path)?;
         let (temporary, mut file) = create_beside(&target)?;
         file.write_all(bytes)?;
         if let Some(old) = old {

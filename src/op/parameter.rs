@@ -98,7 +98,9 @@ impl Parameter {
             ParameterKind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
             ParameterKind::Switch { .. } => "true or false".into(),
             ParameterKind::Choice { options, .. } => format!("one of {}", options.join(", ")),
-            ParameterKind::Color { .. } => "a colour of three or four finite numbers, or #rrggbb, or #rrggbbaa".into(),
+            ParameterKind::Color { .. } => {
+                "a colour of three or four finite numbers, or #rgb, #rgba, #rrggbb or #rrggbbaa".into()
+            }
             ParameterKind::Floats { min_length, max_length, .. } if min_length == max_length => {
                 format!("a list of {min_length} finite numbers")
             }

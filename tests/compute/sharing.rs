@@ -160,7 +160,7 @@ fn traces_name_kernels_and_read_as_json() {
             labels.len() >= 3 && labels[0] == "map" && labels[1..].iter().all(|label| *label == "sum"),
             "{labels:?}"
         );
-        assert_eq!(trace.events[0].bytes, 8_000_000);
+        assert_eq!(trace.events[0].bytes, Some(8_000_000));
         assert!(trace.events.iter().all(|event| event.wall_ms > 0.0 && event.device_ms != Some(0.0)));
         let json: serde_json::Value = serde_json::from_str(&trace.chrome_json()).expect("JSON");
         assert_eq!(json["traceEvents"].as_array().map(Vec::len), Some(labels.len()));

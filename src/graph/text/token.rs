@@ -122,13 +122,13 @@ pub(super) fn value_tokens(text: &str) -> Result<Vec<Token<'_>>> {
     split(text, false)
 }
 
-fn split(text: &str, line_start: bool) -> Result<Vec<Token<'_>>> {
+fn split(text: &str, comments: bool) -> Result<Vec<Token<'_>>> {
     if text.len() > TEXT_LIMIT {
         let what = "length of the graph's text in bytes".into();
         return Err(Error::Limit { what, found: text.len() as u64, limit: TEXT_LIMIT as u64 });
     }
     let mut lexer = Lexer { rest: text, place: Place { line: 1, column: 1 }, tokens: Vec::new(), open: 0 };
-    lexer.run(line_start)?;
+    lexer.run(comments)?;
     Ok(lexer.tokens)
 }
 
@@ -141,7 +141,8 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    fn run(&mut self, mut line_start: bool) -> Result<()> {
+    fn run(&mut self, comments: bool) -> Result<()> {
+        let mut line_start = comments;
         // A newline that may end a statement, unless the next token carries the statement on.
         let mut newline: Option<Place> = None;
         loop {
@@ -159,7 +160,7 @@ impl<'a> Lexer<'a> {
                     self.take(first.len_utf8());
                     continue;
                 }
-                '#' if line_start || !self.second().is_some_and(|second| second.is_ascii_hexdigit()) => {
+                '#' if line_start || (comments && !self.second().is_some_and(|second| second.is_ascii_hexdigit())) => {
                     let end = self.rest.find('\n').unwrap_or(self.rest.len());
                     self.take(end);
                     continue;
