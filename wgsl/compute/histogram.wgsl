@@ -2,6 +2,9 @@
 // a million elements do not queue for one counter. Before this file: WORKGROUP, ITEMS, BINS, LOCAL (1 where the bins fit
 // workgroup memory, and LOCAL_BINS is BINS), and `bin_of`, at least BINS for an element that does not count.
 
+// As in reduce.wgsl.
+const ROW = min(WORKGROUP, 8u);
+
 struct Uniforms {
     length: u32,
     vectors: u32,
@@ -37,9 +40,9 @@ fn main(
         atomicStore(&private_counts[bin], 0u);
     }
     workgroupBarrier();
-    let first = (id.y * count.x + id.x) * WORKGROUP * ITEMS + local;
+    let first = (id.y * count.x + id.x) * WORKGROUP * ITEMS + (local / ROW) * ROW * ITEMS + local % ROW;
     for (var item = 0u; item < ITEMS; item++) {
-        let at = first + item * WORKGROUP;
+        let at = first + item * ROW;
         if at < uniforms.vectors {
             let vector = input[at];
             add(vector.x, 4u * at);
