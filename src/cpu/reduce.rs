@@ -1,5 +1,5 @@
-//! Reductions: counts and sums over a whole picture, or its pixels. Every band counts for itself; the results are added up in the order
-//! of the bands, whose height does not depend on the machine, so they are the same everywhere.
+//! Reductions: counts and sums over a whole picture, or its pixels. Every band counts for itself; the results are added up
+//! in the order of the bands, whose height does not depend on the machine, so they are the same everywhere.
 
 use super::evaluate::{Cell, Slots};
 use super::program::StageResult;

@@ -1,7 +1,7 @@
 // Running sums within blocks, on top of what comes before each block. An invocation has ITEMS neighbouring vectors of four;
 // their sums are scanned in workgroup memory (Hillis and Steele 1986). Before this file: WORKGROUP, ITEMS, Element, EXCLUSIVE
-// (1 or 0), `block_of`, the block that a workgroup takes, and `before`, the sum of all blocks before it, which is given the block's
-// own.
+// (1 or 0), `block_of`, the block that a workgroup takes, and `before`, the sum of all blocks before it, which is given the
+// block's own.
 
 struct Uniforms {
     vectors: u32,
