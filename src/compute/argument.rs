@@ -88,12 +88,13 @@ pub(super) fn compare(label: &str, binding: &Binding, argument: &Argument) -> Re
             let found = match fields {
                 Some(fields) => member_differences(binding, fields),
                 // A value may stand for a block whose members are all of its kind.
-                None => match binding.members.iter().any(|(_, kind, ..)| other_scalar(kind, rust))
-                    || other_scalar(wgsl, rust)
-                {
-                    true => return differs(format!("the value of {rust}")),
-                    false => Vec::new(),
-                },
+                None if binding.members.iter().any(|(_, kind, ..)| other_scalar(kind, rust)) => {
+                    return differs(format!("the value of {rust}"));
+                }
+                None if binding.members.is_empty() && other_scalar(wgsl, rust) => {
+                    return differs(format!("the value of {rust}"));
+                }
+                None => Vec::new(),
             };
             if !found.is_empty() {
                 return differs(format!("{rust}: {}", found.join("; ")));

@@ -5,7 +5,7 @@ use naga::{BinaryOperator as Op, Expression as Node, Handle, Literal, MathFuncti
 
 use super::element::ScalarKind;
 use crate::error::{Error, Result};
-use crate::shader::front::{self, Mistake};
+use crate::shader::front::{self, Mistake, without_comments};
 
 /// A checked expression over the scalars `x`, `y`, `a`, `b` and the index `i`.
 #[derive(Debug)]
@@ -46,7 +46,8 @@ impl Expression {
     /// # Errors
     /// [`Error::Shader`] with a position in `text`.
     pub fn parse(text: &str, inputs: [ScalarKind; 2], output: &str) -> Result<Expression> {
-        if text.matches("/*").count() > text.matches("*/").count() {
+        // What follows the text must not become part of a comment in it.
+        if !without_comments(&format!("{text}\n)")).ends_with(')') {
             let message = "a comment has no end".to_string();
             return Err(Mistake { line: 1, column: 1, message }.of("expression"));
         }

@@ -174,11 +174,16 @@ impl Interface {
             return Err(over("bytes of workgroup memory", found, allowed, fits));
         }
         let uniforms = self.bindings.iter().filter(|binding| binding.kind == BindingKind::Uniform);
-        let sizes = uniforms.map(|binding| u64::from(binding.size).next_multiple_of(UNIFORM_ALIGNMENT));
-        let (found, allowed) = (sizes.sum::<u64>(), limits.uniform_binding_size.min(UNIFORM_BYTES));
-        if found > allowed {
-            let fits = "a storage buffer would fit".to_string();
-            return Err(over("bytes of uniform blocks", found, allowed, fits));
+        let sizes: Vec<u64> = uniforms.map(|binding| u64::from(binding.size)).collect();
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        let all = sizes.iter().map(|size| size.next_multiple_of(UNIFORM_ALIGNMENT)).sum::<u64>();
+        for (limit, found, allowed) in [
+            ("bytes of a uniform block", largest, limits.uniform_binding_size),
+            ("bytes of uniform blocks", all, UNIFORM_BYTES),
+        ] {
+            if found > allowed {
+                return Err(over(limit, found, allowed, "a storage buffer would fit".to_string()));
+            }
         }
         let storage = self.bindings.iter().filter(|binding| binding.kind != BindingKind::Uniform).count() as u64;
         let allowed = u64::from(limits.storage_buffers);

@@ -159,8 +159,8 @@ type Received<T> = ChannelReceiveFuture<parking_lot::RawMutex, T>;
 /// crashes it; one whose device hangs must not hang the caller.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// naga asks for much stack when it parses deeply nested shaders; the main thread's usual size is known to do.
-const STACK: usize = 8 << 20;
+/// naga asks for much stack when it parses deeply nested shaders: as much as `shader::front` gives it.
+const STACK: usize = 64 << 20;
 
 impl Device {
     /// Opens a device: the best that the options allow and that passes a self-test.

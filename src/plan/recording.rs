@@ -270,7 +270,7 @@ pub struct PassShape {
     #[serde(default)]
     pub tile: bool,
     /// Blocks that an invocation makes one after the other, those of a workgroup below each other: from 1 to
-    /// [`MOST_ITEMS`](Self::MOST_ITEMS).
+    /// [`MOST_ITEMS`](Self::MOST_ITEMS). Passes that resize make one.
     #[serde(default = "one")]
     pub items: u32,
 }
@@ -285,8 +285,9 @@ impl PassShape {
     /// measured: neighbouring outputs share their reads in registers.
     pub const DEFAULT: PassShape = PassShape { workgroup: [16, 8], large_blocks: false, tile: false, items: 1 };
 
-    /// More would leave the cores of a small device idle.
-    pub const MOST_ITEMS: u32 = 64;
+    /// More would leave the cores of a small device idle, and bring the rounds of loops towards the 65535 at which llvmpipe
+    /// leaves them.
+    pub const MOST_ITEMS: u32 = 8;
 
     /// Blocks that a workgroup makes along x and y.
     pub(crate) fn cover(self) -> [u32; 2] {

@@ -32,18 +32,25 @@ impl Mistake {
     }
 }
 
-/// Deepest tree of operators and calls in a statement. naga and the compilers of drivers walk it by recursion, and a stack
+/// Deepest tree of operators and calls in an expression. naga and the compilers of drivers walk it by recursion, and a stack
 /// that overflows ends the process.
 const MOST_OPERATORS: usize = 1000;
 
-/// Most `else if` of a function, each of which lies within the one before.
+/// Most `else if` after each other, each of which lies within the one before.
 const MOST_BRANCHES: usize = 200;
+
+/// Most bytes of text: declarations may lean on each other in a chain, too.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Bytes of stack for naga, whose frames are large where it is compiled without optimisation.
 const STACK: usize = 64 << 20;
 
 /// Parses and validates a text.
 pub(crate) fn module(text: &str) -> Result<(naga::Module, ModuleInfo), Mistake> {
+    if text.len() > MOST_BYTES {
+        let message = format!("{} bytes of text, {MOST_BYTES} are the most", text.len());
+        return Err(Mistake { line: 1, column: 1, message });
+    }
     if let Some(mistake) = too_deep(&without_comments(text)) {
         return Err(mistake);
     }
@@ -82,45 +89,72 @@ fn on_this_stack(text: &str) -> Result<(naga::Module, ModuleInfo), Mistake> {
 
 /// Where a text without comments is deeper than [`MOST_OPERATORS`] or [`MOST_BRANCHES`], judged by its words alone.
 fn too_deep(text: &str) -> Option<Mistake> {
-    // Operators so far in this statement; as many at each bracket that is open. What follows a comma begins anew.
-    let (mut operators, mut open) = (0, Vec::new());
-    let mut branches = 0;
+    // The depth of the expression so far; and for each bracket that is open, of what is before it and of what is in it.
+    let (mut depth, mut brackets): (usize, Vec<[usize; 2]>) = (0, Vec::new());
+    // The `else if`s so far of the ladder in each block that is open, and of all together.
+    let (mut ladders, mut branches) = (vec![0], 0);
     let (mut word, mut last_word) = (String::new(), String::new());
     let mut previous = ' ';
     for (index, line) in text.lines().enumerate() {
-        for (column, letter) in line.chars().chain(['\n']).enumerate() {
-            let is_exponent = matches!(letter, '+' | '-')
-                && word.starts_with(|first: char| first.is_ascii_digit())
-                && word.ends_with(['e', 'E', 'p', 'P']);
-            if letter.is_alphanumeric() || letter == '_' || letter == '.' || is_exponent {
+        for (column, (place, letter)) in line.char_indices().chain([(line.len(), '\n')]).enumerate() {
+            let in_number = word.starts_with(|first: char| first.is_ascii_digit());
+            let is_exponent = matches!(letter, '+' | '-') && word.ends_with(['e', 'E', 'p', 'P']);
+            if letter.is_alphanumeric() || letter == '_' || in_number && (letter == '.' || is_exponent) {
+                let goes_on = line.get(place..).is_some_and(|rest| rest.starts_with("else"));
+                if let Some(ladder) = ladders.last_mut().filter(|_| word.is_empty() && previous == '}' && !goes_on) {
+                    branches -= std::mem::take(ladder);
+                }
                 word.push(letter);
                 previous = letter;
                 continue;
             }
             if !word.is_empty() {
-                branches = match (last_word.as_str(), word.as_str()) {
-                    (_, "fn") => 0,
-                    ("else", "if") => branches + 1,
-                    _ => branches,
-                };
+                if let Some(ladder) = ladders.last_mut().filter(|_| last_word == "else" && word == "if") {
+                    *ladder += 1;
+                    branches += 1;
+                }
                 last_word = std::mem::take(&mut word);
             }
+            if !letter.is_whitespace() {
+                last_word.clear();
+            }
             match letter {
-                ';' | '{' | '}' => operators = 0,
-                '(' | '[' => {
-                    open.push(operators);
-                    operators += 1;
+                ';' => depth = 0,
+                '{' => {
+                    depth = 0;
+                    ladders.push(0);
                 }
-                ')' | ']' => operators = open.pop().unwrap_or(0),
-                ',' => operators = open.last().copied().unwrap_or(0),
-                // A sign alone, of a constant in a list, is no chain.
-                letter if "+-*/%&|^<>=!~".contains(letter) && !matches!(previous, ',' | '(') => operators += 1,
+                '}' => {
+                    depth = 0;
+                    if ladders.len() > 1 {
+                        branches -= ladders.pop().unwrap_or(0);
+                    }
+                }
+                '(' | '[' => {
+                    brackets.push([depth, 0]);
+                    depth = 0;
+                }
+                ')' | ']' => {
+                    let [before, within] = brackets.pop().unwrap_or_default();
+                    depth = before.max(within).max(depth) + 1;
+                }
+                ',' => {
+                    if let Some([_, within]) = brackets.last_mut() {
+                        *within = depth.max(*within);
+                    }
+                    depth = 0;
+                }
+                // The second letter of an operator; and a sign alone, of a constant in a list.
+                '&' | '|' if previous == letter => {}
+                '-' if matches!(previous, ',' | '(') => {}
+                // Comparisons and shifts make no chains.
+                '+' | '-' | '*' | '/' | '%' | '&' | '|' | '^' | '!' | '~' | '.' => depth += 1,
                 _ => {}
             }
-            if operators > MOST_OPERATORS || branches > MOST_BRANCHES {
+            if depth > MOST_OPERATORS || branches > MOST_BRANCHES {
                 let (most, what) = match branches > MOST_BRANCHES {
-                    true => (MOST_BRANCHES, "'else if' in a function; use switch"),
-                    false => (MOST_OPERATORS, "operators in a statement; use several"),
+                    true => (MOST_BRANCHES, "'else if' after each other; use switch"),
+                    false => (MOST_OPERATORS, "operators in an expression; use several statements"),
                 };
                 let message = format!("more than {most} {what}");
                 return Some(Mistake { line: index + 1, column: column + 1, message });
@@ -141,9 +175,9 @@ pub(crate) fn without_comments(text: &str) -> String {
     while let Some(letter) = rest.next() {
         let next = rest.peek().copied();
         match (letter, next) {
-            ('\n', _) => {
+            ('\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}', _) => {
                 line = false;
-                clean.push('\n');
+                clean.push(letter);
             }
             ('/', Some('*')) if !line => {
                 depth += 1;
@@ -190,11 +224,34 @@ mod tests {
             assert!(mistake.message.starts_with("more than"), "{mistake:?}");
             assert_eq!(mistake.line, 2);
         }
+        let long = chain(4000, "x + ");
+        let nested = format!("return {}x{};", "(".repeat(100), format!("{})", " + x".repeat(900)).repeat(100));
+        for deep in [
+            format!("return v{};", ".xy".repeat(100_000)),
+            format!("return v{};", "[0]".repeat(100_000)),
+            format!("return {}x;", "!".repeat(2000)),
+            format!("// a comment that ends\r {long}"),
+            nested,
+        ] {
+            let mistake = module(&function(&deep)).unwrap_err();
+            assert!(mistake.message.starts_with("more than 1000 operators"), "{mistake:?}");
+        }
+        let constants: String = (0..100_000).map(|n| format!("const a{n} = a{};\n", n + 1)).collect();
+        assert!(module(&constants).unwrap_err().message.contains("bytes of text"));
+        let constants: String = (0..30_000).map(|n| format!("const a{n} = a{};\n", n + 1)).collect();
+        assert!(module(&(constants + "const a30000 = 1;")).is_ok());
+        // Many things, none of them deep.
         let list = format!(
             "const list = array<vec2<f32>, 3000>({}vec2<f32>(-1e-5, 1.0));",
-            "vec2<f32>(-1e-5, +2.0), ".repeat(2999)
+            "vec2<f32>(-1e-5, 2.0), ".repeat(2999)
         );
-        assert!(module(&list.replace("+2.0", "2.0")).is_ok());
+        let ladders = "if x < 1.0 { } else if x < 2.0 { } else { if x < 3.0 { } }\n".repeat(300);
+        let terms =
+            format!("return select(0.0, 1.0, {}x != 2.0);", "x == 1.0 && x <= 3.0 || ".replace("||", "&&").repeat(300));
+        for fine in [list, function(&(ladders + "return x;")), function(&terms)] {
+            let made = module(&fine);
+            assert!(made.is_ok(), "{:?}: {}", made.err(), fine.get(..200).unwrap_or_default());
+        }
         assert!(module(&function(&format!("return {}x{};", "(".repeat(900), ")".repeat(900)))).is_err());
     }
 }

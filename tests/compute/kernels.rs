@@ -251,7 +251,7 @@ fn too_much_uniform_data_odd_numbers_and_overrides_are_told() {
         assert!(context.kernel(&uniform(1000, 0)).is_ok());
         match context.kernel(&uniform(10_000, 0)).map(|_| ()) {
             Err(Error::KernelLimit { limit, found, .. }) => {
-                assert_eq!((limit, found), ("bytes of uniform blocks", 160_000));
+                assert!(limit.starts_with("bytes of") && found == 160_000, "{limit} {found}");
             }
             other => panic!("{other:?}"),
         }

@@ -115,6 +115,7 @@ fn mistakes_in_expressions_are_told_with_their_place() {
                 other => panic!("{text}: {other:?}"),
             }
         }
+        assert_eq!(buffer.map::<f32>("x + 1.0 // see /* here")?.read().wait()?, [2.0]);
         let too_large = buffer.map::<i32>("2147483648").map(|_| ());
         assert!(matches!(too_large, Err(Error::Shader { line: 1, column: 1, .. })), "{too_large:?}");
         match buffer.compact("x >").map(|_| ()) {

@@ -152,7 +152,7 @@ impl<'a> Lexer<'a> {
                 '\n' => {
                     self.take(1);
                     self.place = Place { line: place.line + 1, column: 1 };
-                    line_start = true;
+                    line_start = comments;
                     newline.get_or_insert(place);
                     continue;
                 }

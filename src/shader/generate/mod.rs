@@ -43,6 +43,9 @@ pub(super) fn dispatch(
     let mut generator = Generator::new(graph, plan, pass, source_textures);
     let gathers = generator.gathers();
     let shape = if gathers.is_empty() { limits.pass_shapes.point } else { limits.pass_shapes.area };
+    // Windows of a resize may be thousands of rounds of a loop, of which llvmpipe makes 65535 in all.
+    let resizes = gathers.iter().any(|value| matches!(graph.node(*value).step, Step::Resample { .. }));
+    let shape = if resizes { PassShape { items: 1, ..shape } } else { shape };
     let block = generator.tile(&gathers, shape, limits).unwrap_or_else(|| generator.block(&gathers, shape));
     let body = generator.main(block, shape)?;
     let groups = groups(pass, shape.cover(), block.size());
