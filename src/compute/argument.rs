@@ -85,19 +85,23 @@ pub(super) fn compare(label: &str, binding: &Binding, argument: &Argument) -> Re
             Ok(())
         }
         (Given::Uniform { bytes, fields, rust }, BindingKind::Uniform) => {
-            let found = match fields {
-                Some(fields) => member_differences(binding, fields),
+            match fields {
+                Some(fields) => {
+                    let found = member_differences(binding, fields);
+                    if !found.is_empty() {
+                        return differs(format!("{rust}: {}", found.join("; ")));
+                    }
+                }
                 // A value may stand for a block whose members are all of its kind.
-                None if binding.members.iter().any(|(_, kind, ..)| other_scalar(kind, rust)) => {
-                    return differs(format!("the value of {rust}"));
+                None => {
+                    let mut kinds: Vec<&str> = binding.members.iter().map(|(_, kind, ..)| kind.as_str()).collect();
+                    if kinds.is_empty() {
+                        kinds.push(wgsl);
+                    }
+                    if kinds.into_iter().any(|kind| other_scalar(kind, rust)) {
+                        return differs(format!("the value of {rust}"));
+                    }
                 }
-                None if binding.members.is_empty() && other_scalar(wgsl, rust) => {
-                    return differs(format!("the value of {rust}"));
-                }
-                None => Vec::new(),
-            };
-            if !found.is_empty() {
-                return differs(format!("{rust}: {}", found.join("; ")));
             }
             // A block may be longer in WGSL by padding at its end only.
             let needed = binding.size as usize;

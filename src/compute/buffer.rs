@@ -230,14 +230,9 @@ impl<T: Element> Buffer<T> {
                 Ok(())
             }
             Store::Device(queue, allocation) => {
-                let (offset, length) = (self.offset(), self.byte_length());
                 let mut bytes: Vec<u8> = bytemuck::cast_slice(data).to_vec();
-                // The device writes whole words. Behind the last element of the memory there is only padding.
-                let to_end = offset + length == allocation.used;
-                if offset % 4 != 0 || (length % 4 != 0 && !to_end) {
-                    return Err(bad("write", format!("bytes {offset}..{} are no whole words", offset + length)));
-                }
-                bytes.resize(bytes.len().next_multiple_of(4), 0);
+                let (offset, size) = self.whole_words("write", allocation)?;
+                bytes.resize(size as usize, 0);
                 queue.write(allocation, offset, bytes)
             }
         }
@@ -282,14 +277,20 @@ impl<T: Element> Buffer<T> {
             }
             Store::Device(..) if self.is_empty() => Ok(()),
             Store::Device(queue, allocation) => {
-                let (offset, length) = (self.offset(), self.byte_length());
-                // As for `write`.
-                let size = if offset + length == allocation.used { length.next_multiple_of(4) } else { length };
-                if offset % 4 != 0 || size % 4 != 0 {
-                    return Err(bad("clear", format!("bytes {offset}..{} are no whole words", offset + length)));
-                }
+                let (offset, size) = self.whole_words("clear", allocation)?;
                 queue.run(vec![Step::Clear { target: allocation.id, offset, size }])
             }
+        }
+    }
+
+    /// First byte and number of bytes as a device writes them, in whole words. Behind the last element of the memory there is
+    /// only padding.
+    fn whole_words(&self, operator: &str, allocation: &Allocation) -> Result<(u64, u64)> {
+        let (offset, length) = (self.offset(), self.byte_length());
+        let size = if offset + length == allocation.used { length.next_multiple_of(4) } else { length };
+        match offset % 4 == 0 && size % 4 == 0 {
+            true => Ok((offset, size)),
+            false => Err(bad(operator, format!("bytes {offset}..{} are no whole words", offset + length))),
         }
     }
 

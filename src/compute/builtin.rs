@@ -133,6 +133,11 @@ pub(super) struct Work {
 /// and short dispatches keep a driver's watchdog quiet.
 pub(super) const ROUNDS: u32 = 1 << 15;
 
+/// An extent in parts of at most so much: where each begins and ends.
+pub(super) fn parts(extent: u32, most: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..extent).step_by(most as usize).map(move |first| (first, first.saturating_add(most).min(extent)))
+}
+
 impl Work {
     /// Of a kernel that does little with each of its bytes.
     pub fn moving(bytes: u64) -> Work {

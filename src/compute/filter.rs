@@ -2,7 +2,7 @@
 //! against vectors in registers; long ones over one dimension by Fourier transforms of overlapping pieces (overlap-save).
 
 use super::buffer::{Buffer, bad};
-use super::builtin::{Bind, Engine, ROUNDS, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, ROUNDS, Text, Work, count, parts, read, write};
 use crate::error::Result;
 
 const CORRELATE: &str = include_str!("../../wgsl/compute/correlate.wgsl");
@@ -176,13 +176,9 @@ fn pieces(rows: u32, vectors: u32) -> impl Iterator<Item = [u32; 4]> {
     // A row costs one round besides its vectors.
     let columns = vectors.min(ROUNDS - 1);
     let height = ROUNDS / (columns + 1);
-    let along = move |row: u32| {
-        let places = (0..vectors).step_by(columns as usize);
-        places.map(move |place| {
-            [row, row.saturating_add(height).min(rows), place, place.saturating_add(columns).min(vectors)]
-        })
-    };
-    (0..rows).step_by(height as usize).flat_map(along)
+    parts(rows, height).flat_map(move |(first_row, end_row)| {
+        parts(vectors, columns).map(move |(first, end)| [first_row, end_row, first, end])
+    })
 }
 
 fn on_cpu(

@@ -2,6 +2,7 @@
 
 use super::buffer::{Buffer, bad};
 use super::builtin::{Bind, Engine, Work, count, read, write};
+use super::reduce::FLOAT_KEY;
 use crate::error::Result;
 
 const HISTOGRAM: &str = include_str!("../../wgsl/compute/histogram.wgsl");
@@ -10,17 +11,11 @@ const HISTOGRAM: &str = include_str!("../../wgsl/compute/histogram.wgsl");
 const OF_INTEGER: &str = "fn bin_of(element: u32) -> u32 { return element; }\n";
 
 /// A guess by arithmetic, and where that is wrong a search among the edges, so that rounding cannot put an element into the
-/// wrong bin. Floats are compared as the integers of [`key`], since devices may take the smallest for zero.
+/// wrong bin. Floats are compared by the integers of `float_key`, since devices may take the smallest for zero.
 const OF_FLOAT: &str = "
 @group(0) @binding(3) var<storage, read> edges: array<u32>;
-fn key(bits: u32) -> u32 {
-    if (bits & 0x7fffffffu) == 0u {
-        return 0x80000000u;
-    }
-    return select(bits | 0x80000000u, ~bits, bits >> 31u == 1u);
-}
 fn bin_of(element: u32) -> u32 {
-    let value = key(element);
+    let value = float_key(element);
     if (element & 0x7fffffffu) > 0x7f800000u || value < edges[0] || value > edges[BINS] {
         return BINS;
     }
@@ -44,8 +39,8 @@ fn bin_of(element: u32) -> u32 {
 }
 ";
 
-/// An integer for each float, in the same order; of both zeros the same. See `key` above.
-fn key(value: f32) -> u32 {
+/// As `float_key.wgsl` has it.
+fn float_key(value: f32) -> u32 {
     match value.to_bits() {
         bits if bits << 1 == 0 => 1 << 31,
         bits if bits >> 31 == 1 => !bits,
@@ -127,9 +122,9 @@ impl Buffer<f32> {
             return self.with_host_data(on_cpu(&self.on_host(), &edges));
         };
         let scale = (f64::from(bins) / (f64::from(high) - f64::from(low))) as f32;
-        let edges: Vec<u32> = edges.into_iter().map(key).collect();
+        let edges: Vec<u32> = edges.into_iter().map(float_key).collect();
         let edges = self.context().buffer(&edges)?;
-        engine.count_bins(&self.cast()?, bins, OF_FLOAT, [low, scale], Some(&edges))
+        engine.count_bins(&self.cast()?, bins, &format!("{FLOAT_KEY}{OF_FLOAT}"), [low, scale], Some(&edges))
     }
 }
 

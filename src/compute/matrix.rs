@@ -2,7 +2,7 @@
 //! that are multiplied and added as floats.
 
 use super::buffer::{Buffer, bad};
-use super::builtin::{Bind, Engine, ROUNDS, Text, Work, count, read, write};
+use super::builtin::{Bind, Engine, ROUNDS, Text, Work, count, parts, read, write};
 use super::element::Element;
 use crate::error::Result;
 
@@ -304,11 +304,6 @@ impl Matrix<f32> {
     pub fn transpose(&self) -> Result<Matrix<f32>> {
         Matrix::new(self.buffer.transpose(self.rows, self.columns)?, self.columns, self.rows)
     }
-}
-
-/// An extent in parts: where each begins and ends.
-fn parts(extent: u32, most: u32) -> impl Iterator<Item = (u32, u32)> {
-    (0..extent).step_by(most as usize).map(move |first| (first, first.saturating_add(most).min(extent)))
 }
 
 /// One side of a product on the device.

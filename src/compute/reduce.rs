@@ -13,6 +13,7 @@ const TAKE_VECTOR: &str = include_str!("../../wgsl/compute/take_vector.wgsl");
 const SUM_FLOAT: &str = include_str!("../../wgsl/compute/sum_float.wgsl");
 const SUM_INTEGER: &str = include_str!("../../wgsl/compute/sum_integer.wgsl");
 const DEVIATIONS: &str = include_str!("../../wgsl/compute/deviations.wgsl");
+pub(super) const FLOAT_KEY: &str = include_str!("../../wgsl/compute/float_key.wgsl");
 const EXTREME: &str = include_str!("../../wgsl/compute/extreme.wgsl");
 
 /// What a reduction computes, as text.
@@ -41,7 +42,7 @@ impl Reduction {
             ScalarKind::F32 => 2,
         };
         let flip = if largest { u32::MAX } else { 0 };
-        let text = format!("const KIND = {number}u;\nconst FLIP = {flip}u;\n{EXTREME}");
+        let text = format!("const KIND = {number}u;\nconst FLIP = {flip}u;\n{FLOAT_KEY}{EXTREME}");
         Reduction { label: if largest { "max" } else { "min" }, text, element: "u32" }
     }
 }

@@ -74,6 +74,12 @@ fn default_shape(kernel: &str, software: bool, limits: &Limits) -> Shape {
     Shape { workgroup: shape.workgroup.min(most), ..shape }
 }
 
+/// Whether integers are scanned in a single pass without tuning. Where every load costs as much as arithmetic it saves a third
+/// of the time; on GPUs it has not been measured, so there tuning decides.
+fn single_pass_by_default(context: &Context) -> bool {
+    context.is_software()
+}
+
 /// What tuning has found, by kernel.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Tuning {
@@ -117,10 +123,9 @@ impl Engine<'_> {
         tuned.unwrap_or_else(|| default_shape(kernel, self.context.is_software(), &self.context.limits()))
     }
 
-    /// Whether integers are scanned in a single pass. Where every load costs as much as arithmetic it saves a third of the
-    /// time; on GPUs it has not been measured, so there tuning decides.
+    /// Whether integers are scanned in a single pass.
     pub(super) fn scans_in_a_single_pass(&self) -> bool {
-        tuning(self.context).single_pass.unwrap_or_else(|| self.context.is_software())
+        tuning(self.context).single_pass.unwrap_or_else(|| single_pass_by_default(self.context))
     }
 
     /// How matrices are multiplied on this device.
@@ -418,7 +423,7 @@ impl Context {
 
     fn tune_shape(&self, engine: &Engine, kernel: &str, options: &TuneOptions) -> Result<TuneReport> {
         let limits = self.limits();
-        let single_pass = kernel == "scan-integers" && self.is_software();
+        let single_pass = kernel == "scan-integers" && single_pass_by_default(self);
         let default = Way { shape: default_shape(kernel, self.is_software(), &limits), single_pass };
         let data =
             self.buffer(&(0..options.elements as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 8).collect::<Vec<_>>())?;

@@ -416,6 +416,27 @@ pub trait Shader: Send + Sync + 'static {
     fn table(&self) -> Option<Arc<[[f32; 4]]>>;
 }
 
+/// The pixel code that a kernel becomes on the CPU once its buffer is known, as in `of_buffer!(Curves: Equalize)`. On a GPU
+/// it is the kernel, and the code itself has nothing to hand over.
+macro_rules! of_buffer {
+    ($code:ty: $kernel:ty) => {
+        impl $crate::op::Shader for $code {
+            const NAME: &'static str = <$kernel as $crate::op::Shader>::NAME;
+            const STRUCT: &'static str = <$kernel as $crate::op::Shader>::STRUCT;
+            const WGSL: &'static str = <$kernel as $crate::op::Shader>::WGSL;
+            const COST: f32 = <$kernel as $crate::op::Shader>::COST;
+            fn fields() -> Vec<$crate::op::Field> {
+                <$kernel as $crate::op::Shader>::fields()
+            }
+            fn words(&self, _: &mut Vec<u32>) {}
+            fn table(&self) -> Option<::std::sync::Arc<[[f32; 4]]>> {
+                None
+            }
+        }
+    };
+}
+pub(crate) use of_buffer;
+
 /// One input, same pixel. Receives straight colour; alpha is handed on by the kernel.
 pub trait Point: Send + Sync + 'static + Shader {
     /// Whether it reads its position.

@@ -8,6 +8,7 @@ mod parameter;
 mod step;
 
 pub use crate::graph::lower::{Builder, Value};
+pub(crate) use kernel::of_buffer;
 pub use kernel::{
     Choice, Composite, Derive, Field, FieldType, Generate, Kernel, Place, Planes, PlanesMut, Point, Position, Rgba,
     Rows, Shader, Warp, WeightedMean, Window, field, kernel, put_field,

@@ -6,10 +6,9 @@
 use crate::error::Result;
 use crate::graph::Node;
 use crate::op::{
-    Arguments, Builder, Derive, Field, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba,
-    Shader, Value, kernel,
+    Arguments, Builder, Derive, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba, Value,
+    kernel, of_buffer,
 };
-use std::sync::Arc;
 
 /// Values stretched to 0..1.
 pub static OPERATOR: Operator = Operator {
@@ -132,19 +131,7 @@ impl Stretch {
     }
 }
 
-impl Shader for Stretch {
-    const NAME: &'static str = AutoLevels::NAME;
-    const STRUCT: &'static str = AutoLevels::STRUCT;
-    const WGSL: &'static str = AutoLevels::WGSL;
-    const COST: f32 = AutoLevels::COST;
-    fn fields() -> Vec<Field> {
-        AutoLevels::fields()
-    }
-    fn words(&self, _: &mut Vec<u32>) {}
-    fn table(&self) -> Option<Arc<[[f32; 4]]>> {
-        None
-    }
-}
+of_buffer!(Stretch: AutoLevels);
 
 impl Point for Stretch {
     #[inline(always)]

@@ -7,10 +7,9 @@ use crate::error::Result;
 use crate::graph::Node;
 use crate::maths;
 use crate::op::{
-    Arguments, Builder, Choice, Derive, Field, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction,
-    Rgba, Shader, Value, kernel,
+    Arguments, Builder, Choice, Derive, Group, IMAGE, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba,
+    Value, kernel, of_buffer,
 };
-use std::sync::Arc;
 
 /// Values made equally frequent.
 pub static OPERATOR: Operator = Operator {
@@ -83,19 +82,7 @@ impl Curves {
     }
 }
 
-impl Shader for Curves {
-    const NAME: &'static str = Equalize::NAME;
-    const STRUCT: &'static str = Equalize::STRUCT;
-    const WGSL: &'static str = Equalize::WGSL;
-    const COST: f32 = Equalize::COST;
-    fn fields() -> Vec<Field> {
-        Equalize::fields()
-    }
-    fn words(&self, _: &mut Vec<u32>) {}
-    fn table(&self) -> Option<Arc<[[f32; 4]]>> {
-        None
-    }
-}
+of_buffer!(Curves: Equalize);
 
 /// A curve at a value: between its two bins.
 #[inline(always)]

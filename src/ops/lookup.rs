@@ -6,10 +6,9 @@ use crate::error::{Error, Result};
 use crate::graph::Node;
 use crate::maths;
 use crate::op::{
-    Arguments, Builder, Field, Group, Input, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba, Shader,
-    Value, kernel,
+    Arguments, Builder, Group, Input, Kernel, Operator, Parameter, Point, Position, Reduction, Rgba, Value, kernel,
+    of_buffer,
 };
-use std::sync::Arc;
 
 /// A table of colours.
 pub static OPERATOR: Operator = Operator {
@@ -70,19 +69,7 @@ impl Table {
     }
 }
 
-impl Shader for Table {
-    const NAME: &'static str = Lookup::NAME;
-    const STRUCT: &'static str = Lookup::STRUCT;
-    const WGSL: &'static str = Lookup::WGSL;
-    const COST: f32 = Lookup::COST;
-    fn fields() -> Vec<Field> {
-        Lookup::fields()
-    }
-    fn words(&self, _: &mut Vec<u32>) {}
-    fn table(&self) -> Option<Arc<[[f32; 4]]>> {
-        None
-    }
-}
+of_buffer!(Table: Lookup);
 
 impl Point for Table {
     #[inline(always)]

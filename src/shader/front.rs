@@ -45,6 +45,10 @@ const MOST_BYTES: usize = 1 << 20;
 /// Bytes of stack for naga, whose frames are large where it is compiled without optimisation.
 const STACK: usize = 64 << 20;
 
+/// Bytes of a text that no stack is too small for, even with a level of its tree for every second. Most expressions, which
+/// are parsed for each call, are as short and need no thread.
+const SHORT: usize = 512;
+
 /// Parses and validates a text.
 pub(crate) fn module(text: &str) -> Result<(naga::Module, ModuleInfo), Mistake> {
     if text.len() > MOST_BYTES {
@@ -53,6 +57,9 @@ pub(crate) fn module(text: &str) -> Result<(naga::Module, ModuleInfo), Mistake> 
     }
     if let Some(mistake) = too_deep(&without_comments(text)) {
         return Err(mistake);
+    }
+    if text.len() <= SHORT {
+        return on_this_stack(text);
     }
     let checked = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || on_this_stack(text));

@@ -5,13 +5,18 @@ use crate::{common_backend, on_each, on_gpu, some_of};
 use cyanotype::compute::{Buffer, TUNABLE, TuneOptions};
 use cyanotype::{ContextOptions, Description, Error, FrameOptions, Graph, Image, Limits, Picture, PixelFormat};
 
+/// A picture of noise, and its bytes.
+fn noise(random: &mut Random, description: Description) -> cyanotype::Result<(Image, Vec<u8>)> {
+    let bytes: Vec<u8> = (0..description.byte_count()).map(|_| random.next() as u8).collect();
+    Ok((Image::new(description, bytes.clone())?, bytes))
+}
+
 #[test]
 fn a_histogram_and_a_picture_go_from_a_program_to_kernels() {
     let mut random = Random(seed());
     on_each(|context| {
         let description = Description::new(37, 29, PixelFormat::Rgb8);
-        let bytes: Vec<u8> = (0..description.byte_count()).map(|_| random.next() as u8).collect();
-        let photo = Image::new(description, bytes.clone())?;
+        let (photo, bytes) = noise(&mut random, description)?;
         let graph = Graph::new();
         let input = graph.input("photo");
         graph.output("inverted", &input.invert());
@@ -101,8 +106,7 @@ fn kernels_make_tables_for_programs() {
     let mut random = Random(seed());
     on_each(|context| {
         let description = Description::new(37, 29, PixelFormat::Rgb8);
-        let bytes: Vec<u8> = (0..description.byte_count()).map(|_| random.next() as u8).collect();
-        let photo = Image::new(description, bytes.clone())?;
+        let (photo, bytes) = noise(&mut random, description)?;
         let graph = Graph::new();
         graph.output("out", &graph.input("photo").lookup(&graph.input("table"), 1.0));
         let entries = Description::new(256, 1, PixelFormat::R32F);

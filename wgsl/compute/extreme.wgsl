@@ -1,6 +1,6 @@
 // For reduce.wgsl: the element whose key is least, and of equal ones the first: (key, index). Keys are integers in the order
 // of the elements, so that NaN, zeros and denormals do not depend on the device; NaN comes before everything. Before this
-// file: KIND (0 u32, 1 i32, 2 f32) and FLIP, all ones where the largest element is wanted.
+// file: KIND (0 u32, 1 i32, 2 f32), FLIP, all ones where the largest element is wanted, and float_key.wgsl.
 
 alias Value = vec2u;
 
@@ -20,8 +20,5 @@ fn lift(element: u32, index: u32) -> Value {
     if KIND == 1u {
         return vec2u(element ^ 0x80000000u ^ FLIP, index);
     }
-    // Zeros are equal, whatever their sign.
-    let bits = select(element, 0u, element == 0x80000000u);
-    let key = select(bits ^ 0x80000000u, ~bits, (bits >> 31u) == 1u);
-    return vec2u(select(key ^ FLIP, 0u, (bits & 0x7fffffffu) > 0x7f800000u), index);
+    return vec2u(select(float_key(element) ^ FLIP, 0u, (element & 0x7fffffffu) > 0x7f800000u), index);
 }

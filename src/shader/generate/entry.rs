@@ -19,7 +19,7 @@ impl Generator<'_> {
         roots.dedup();
         let ends = self.pixel_function(&roots)?;
         let (declarations, fill) = self.tiles(block, shape)?;
-        let mut text = declarations + &entry_head(block, shape, &fill);
+        let mut text = String::new();
         let mut finish = String::new();
         let mut column = None;
         for end in &ends {
@@ -62,8 +62,7 @@ impl Generator<'_> {
                 ),
             };
         }
-        text += if shape.items == 1 { "}" } else { "    }\n}" };
-        Ok(text)
+        Ok(declarations + &entry_point(block, shape, &fill, &text))
     }
 
     /// Statements that make the row of each root from the ends.
@@ -205,23 +204,20 @@ impl Generator<'_> {
     }
 }
 
-/// The head of an entry point whose invocations each make a block, or in a loop that is left open several, after what they
-/// `fill` together.
-fn entry_head(block: Block, shape: PassShape, fill: &str) -> String {
-    let ([width, height], [columns, rows]) = (block.size(), shape.workgroup);
+/// An entry point whose invocations each make a block by these statements, or several, after what they `fill` together.
+/// Several are calls after each other, not rounds of a loop: SwiftShader compiles branches in a loop by powers of two.
+fn entry_point(block: Block, shape: PassShape, fill: &str, statements: &str) -> String {
+    let ([width, height], [columns, rows], items) = (block.size(), shape.workgroup, shape.items);
     let index = if fill.is_empty() { "" } else { ", @builtin(local_invocation_index) index: u32" };
-    let place = match shape.items {
-        1 => format!("    let place = (group.xy + uniforms.first) * vec2u({columns}u, {rows}u) + local.xy;\n"),
-        items => format!(
-            "    for (var item = 0u; item < {items}u; item++) {{\n    \
-             let place = ((group.xy + uniforms.first) * vec2u(1u, {items}u) + vec2u(0u, item)) \
-             * vec2u({columns}u, {rows}u) + local.xy;\n"
-        ),
-    };
+    let calls: String = (0..items)
+        .map(|item| format!("    make_block(place.x * {width}, (place.y + {}) * {height});\n", item * rows))
+        .collect();
     format!(
-        "@compute @workgroup_size({columns}, {rows})\n\
-         fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u{index}) {{\n{fill}{place}    \
-         let x = i32(place.x * {width}u);\n    let y = i32(place.y * {height}u);\n    \
-         if x >= i32(uniforms.extent.x) || y >= i32(uniforms.extent.y) {{\n        return;\n    }}\n"
+        "fn make_block(x: i32, y: i32) {{\n    \
+         if x >= i32(uniforms.extent.x) || y >= i32(uniforms.extent.y) {{\n        return;\n    }}\n{statements}}}\n\n\
+         @compute @workgroup_size({columns}, {rows})\n\
+         fn main(@builtin(local_invocation_id) local: vec3u, @builtin(workgroup_id) group: vec3u{index}) {{\n{fill}    \
+         let place = vec2i((group.xy + uniforms.first) * vec2u({columns}u, {}u) + local.xy);\n{calls}}}",
+        rows * items
     )
 }
