@@ -72,7 +72,7 @@ impl Generator<'_> {
                 format!(
                     "    let last = i32({size}.x) - 1;\n    let start = clamp(x, 0, last / 4 * 4);\n    \
                      let row = clamp(y, 0, i32({size}.y) - 1);\n    \
-                     let end = select(last - start, -1, any(vec2i(x, y) != vec2i(start, row)));\n    \
+                     let outside = vec2<bool>(any(vec2i(x, y) != vec2i(start, row)));\n    let end = select(vec2i(last - start), vec2i(-1), outside).x;\n    \
                      return strip_filled({strip}(start, row), {color}, end);\n"
                 )
             }
@@ -135,7 +135,7 @@ impl Generator<'_> {
             Some(Edge::Constant(color)) => {
                 let color = self.edge_color(value, color);
                 format!(
-                    "    let end = select(last - start, -1, any(vec2i(x, y) != vec2i(start, row)));\n    \
+                    "    let outside = vec2<bool>(any(vec2i(x, y) != vec2i(start, row)));\n    let end = select(vec2i(last - start), vec2i(-1), outside).x;\n    \
                      return run_filled(read, {color}, end);\n"
                 )
             }
